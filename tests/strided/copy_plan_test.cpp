@@ -1,0 +1,356 @@
+#include "strided/copy_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+#include "testing/copy_plan_trial.h"
+#include "testing/fp_mode.h"
+#include "testing/guarded_memory.h"
+#include "testing/random_layout.h"
+#include "testing/reference.h"
+#include "testing/samples.h"
+#include "testing/status_matchers.h"
+
+namespace engine::strided {
+namespace {
+
+using enum tensor::DataType;
+using tensor::DataType;
+using tensor::Shape;
+using tensor::Strides;
+using testing::StatusIs;
+
+CopyPlan ContiguousPlan(const Shape& shape, DataType dst, DataType src) {
+  const Strides strides = tensor::RowMajorStrides(shape);
+  return CopyPlan::Make(shape, dst, strides, src, strides);
+}
+
+TEST(IsConvertibleTest, ExcludesReservedDTypesAndBoolToOthers) {
+  for (const DataType dst : tensor::kAllDataTypes) {
+    for (const DataType src : tensor::kAllDataTypes) {
+      const bool reserved = dst == kInt4 || src == kInt4 || dst == kFP8E4M3 || src == kFP8E4M3;
+      const bool one_bool = (dst == kBool) != (src == kBool);
+      EXPECT_EQ(IsConvertible(dst, src), !reserved && !one_bool)
+          << tensor::to_string(src) << " to " << tensor::to_string(dst);
+    }
+  }
+}
+
+// Every pair of dtypes against the reference: all patterns of narrow sources, boundaries and random
+// patterns of wide ones. Representable values convert in one run; each of the others fails alone.
+class CopyPlanPairTest : public ::testing::TestWithParam<DataType> {};
+
+TEST_P(CopyPlanPairTest, ConvertsAsTheReferenceDoes) {
+  const DataType src = GetParam();
+  const int src_bytes = tensor::itemsize(src);
+  for (const DataType dst : tensor::kAllDataTypes) {
+    if (!IsConvertible(dst, src)) continue;
+    SCOPED_TRACE(::testing::Message() << "to " << tensor::to_string(dst));
+    const int dst_bytes = tensor::itemsize(dst);
+    std::vector<std::uint64_t> expected;
+    std::vector<std::byte> source;
+    const CopyPlan single = ContiguousPlan({1}, dst, src);
+    for (const std::uint64_t bits : testing::SampleBits(src)) {
+      std::array<std::byte, 8> element{};
+      testing::reference::StoreBits(element.data(), bits, src_bytes);
+      const auto converted = testing::reference::ConvertBits(dst, src, bits);
+      if (converted.has_value()) {
+        expected.push_back(*converted);
+        source.insert(source.end(), element.begin(), element.begin() + src_bytes);
+      } else {
+        std::array<std::byte, 8> out{};
+        ASSERT_FALSE(single.Run(out.data(), element.data())) << std::hex << bits;
+        ASSERT_FALSE(single.FirstOffender(element.data()).ok()) << std::hex << bits;
+      }
+    }
+    const auto count = static_cast<std::int64_t>(expected.size());
+    std::vector<std::byte> target(expected.size() * static_cast<std::size_t>(dst_bytes));
+    const CopyPlan plan = ContiguousPlan({count}, dst, src);
+    ASSERT_TRUE(plan.Run(target.data(), source.data()));
+    ENGINE_ASSERT_OK(plan.FirstOffender(source.data()));
+    for (std::int64_t i = 0; i < count; ++i) {
+      ASSERT_EQ(testing::reference::LoadBits(target.data() + i * dst_bytes, dst_bytes),
+                expected[static_cast<std::size_t>(i)])
+          << "from " << std::hex
+          << testing::reference::LoadBits(source.data() + i * src_bytes, src_bytes);
+    }
+  }
+}
+
+// Random layouts of rank 0 to 8, at any address, run in random pieces in random order; sources may
+// overlap themselves. Nothing outside the view is written.
+TEST_P(CopyPlanPairTest, EqualsTheReferenceForRandomLayouts) {
+  const DataType src = GetParam();
+  constexpr int kTrials = 120;
+  for (const DataType dst : tensor::kAllDataTypes) {
+    if (!IsConvertible(dst, src)) continue;
+    for (std::uint64_t seed = 1; seed <= kTrials; ++seed) {
+      testing::RandomDraw draw(seed);
+      ASSERT_EQ(testing::CopyPlanTrial(draw, dst, src, 96), "") << "seed " << seed;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, CopyPlanPairTest,
+                         ::testing::Values(kFloat64, kFloat32, kFloat16, kBFloat16, kInt8, kUInt8,
+                                           kInt16, kUInt16, kInt32, kUInt32, kInt64, kUInt64,
+                                           kBool),
+                         [](const auto& info) {
+                           return std::string(tensor::to_string(info.param));
+                         });
+
+// P43, P44: every length below and around a vector, flush against inaccessible pages at its end or
+// its start, at every misalignment; a read or write outside faults.
+TEST(CopyPlanGuardTest, TouchesNothingOutsideItsElements) {
+  constexpr std::int64_t kMaxCount = 70;
+  constexpr std::size_t kBytes = 4096;
+  const testing::GuardedMemory src_memory(kBytes);
+  const testing::GuardedMemory dst_memory(kBytes);
+  const std::array<std::array<DataType, 2>, 9> pairs = {{{kFloat32, kFloat16},
+                                                         {kFloat16, kFloat32},
+                                                         {kBFloat16, kFloat32},
+                                                         {kFloat32, kBFloat16},
+                                                         {kInt8, kInt64},
+                                                         {kFloat64, kUInt8},
+                                                         {kBool, kBool},
+                                                         {kFloat16, kFloat16},
+                                                         {kInt64, kInt64}}};
+  for (const auto& [dst, src] : pairs) {
+    const int src_bytes = tensor::itemsize(src);
+    const int dst_bytes = tensor::itemsize(dst);
+    for (std::int64_t count = 0; count <= kMaxCount; ++count) {
+      for (std::int64_t step = 1; step <= 3; ++step) {
+        const std::int64_t reach = count == 0 ? 0 : (count - 1) * step + 1;
+        const CopyPlan plan = CopyPlan::Make({count}, dst, {step}, src, {step});
+        for (const bool at_end : {true, false}) {
+          std::byte* const from =
+              at_end ? src_memory.end() - reach * src_bytes : src_memory.begin();
+          std::byte* const to = at_end ? dst_memory.end() - reach * dst_bytes : dst_memory.begin();
+          std::memset(src_memory.begin(), 0x11, kBytes);
+          std::memset(dst_memory.begin(), 0xEE, kBytes);
+          std::vector<std::byte> expected(dst_memory.begin(), dst_memory.end());
+          testing::reference::ConvertStrided(
+              {count}, dst, expected.data() + (to - dst_memory.begin()), {step}, src, from, {step});
+          // int8 cannot hold 0x1111111111111111: that pair shows that failing stays inside, too.
+          EXPECT_EQ(plan.Run(to, from), dst != kInt8 || count == 0);
+          ASSERT_EQ(std::memcmp(dst_memory.begin(), expected.data(), kBytes), 0)
+              << tensor::to_string(src) << " to " << tensor::to_string(dst) << " count " << count
+              << " step " << step;
+        }
+      }
+    }
+  }
+}
+
+TEST(CopyPlanGuardTest, StartsAtAnyMisalignment) {
+  constexpr std::int64_t kCount = 37;
+  const testing::GuardedMemory src_memory(4096);
+  const testing::GuardedMemory dst_memory(4096);
+  const CopyPlan plan = ContiguousPlan({kCount}, kFloat16, kFloat32);
+  for (std::int64_t shift = 0; shift < 64; ++shift) {
+    std::byte* const from = src_memory.end() - shift - kCount * 4;
+    std::byte* const to = dst_memory.end() - shift - kCount * 2;
+    std::memset(dst_memory.begin(), 0xEE, 4096);
+    for (std::int64_t i = 0; i < kCount; ++i) {
+      // Powers of two from 2^-8: exponents 119 and up in float32, 7 and up in float16.
+      testing::reference::StoreBits(from + i * 4, static_cast<std::uint64_t>(119 + i % 20) << 23,
+                                    4);
+    }
+    ASSERT_TRUE(plan.Run(to, from));
+    for (std::int64_t i = 0; i < kCount; ++i) {
+      ASSERT_EQ(testing::reference::LoadBits(to + i * 2, 2), static_cast<std::uint64_t>(7 + i % 20)
+                                                                 << 10);
+    }
+    ASSERT_EQ(to[-1], std::byte{0xEE});
+    if (shift > 0) {
+      ASSERT_EQ(to[kCount * 2], std::byte{0xEE});
+    }
+  }
+}
+
+// P45: no element, no access; both addresses may be null.
+TEST(CopyPlanTest, AnEmptyShapeHasNoUnitsAndTakesNull) {
+  for (const DataType src : {kFloat32, kInt8}) {
+    const CopyPlan plan = ContiguousPlan({3, 0, 2}, kInt8, src);
+    EXPECT_EQ(plan.num_units(), 0);
+    EXPECT_TRUE(plan.Run(nullptr, nullptr));
+    EXPECT_TRUE(plan.RunUnits(nullptr, nullptr, 0, 0));
+    ENGINE_EXPECT_OK(plan.FirstOffender(nullptr));
+  }
+}
+
+TEST(CopyPlanTest, UnitsShareOutTheWork) {
+  EXPECT_EQ(ContiguousPlan({}, kInt8, kInt8).num_units(), 1);
+  // One unit alone does only its part.
+  const CopyPlan plan = CopyPlan::Make({4, 3}, kInt8, {1, 4}, kInt8, {3, 1});
+  ASSERT_GT(plan.num_units(), 1);
+  std::array<std::int8_t, 12> src{};
+  std::iota(src.begin(), src.end(), std::int8_t{1});
+  std::array<std::int8_t, 12> all{};
+  for (std::int64_t unit = 0; unit < plan.num_units(); ++unit) {
+    std::array<std::int8_t, 12> part{};
+    EXPECT_TRUE(plan.RunUnits(part.data(), src.data(), unit, unit + 1));
+    for (std::size_t i = 0; i < 12; ++i) {
+      EXPECT_TRUE(part[i] == 0 || all[i] == 0) << "two units write element " << i;
+      all[i] = static_cast<std::int8_t>(all[i] + part[i]);
+    }
+  }
+  EXPECT_EQ(all, (std::array<std::int8_t, 12>{1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12}));
+}
+
+// The first offender is the first in logical order, not in memory order and not in unit order.
+TEST(CopyPlanOffenderTest, IsTheFirstInLogicalOrder) {
+  // Logical [0, 2] (element 2) is the last in memory, [1, 0] (element 3) the second.
+  const std::array<float, 6> column_major = {
+      1, std::numeric_limits<float>::quiet_NaN(), 2, 3, 1e10f, 5};
+  std::array<std::int32_t, 6> dst{};
+  for (const Strides& dst_strides : {Strides{3, 1}, Strides{1, 2}}) {
+    const CopyPlan plan = CopyPlan::Make({2, 3}, kInt32, dst_strides, kFloat32, {1, 2});
+    bool ok = true;
+    for (std::int64_t unit = plan.num_units() - 1; unit >= 0; --unit) {
+      ok &= plan.RunUnits(dst.data(), column_major.data(), unit, unit + 1);
+    }
+    EXPECT_FALSE(ok);
+    EXPECT_THAT(
+        plan.FirstOffender(column_major.data()),
+        StatusIs(core::StatusCode::kInvalidArgument,
+                 ::testing::StrEq("cast: 10000000000 at [0, 2] (element 2) of float32 is not "
+                                  "representable in int32")));
+  }
+}
+
+TEST(CopyPlanOffenderTest, PrintsEveryKindOfValue) {
+  const auto message = [](DataType dst, DataType src, std::uint64_t bits) {
+    return std::string(ContiguousPlan({}, dst, src).FirstOffender(&bits).message());
+  };
+  EXPECT_EQ(message(kUInt8, kInt8, 0xFF),
+            "cast: -1 at [] (element 0) of int8 is not representable in uint8");
+  EXPECT_EQ(message(kInt64, kUInt64, 0xFFFFFFFFFFFFFFFF),
+            "cast: 18446744073709551615 at [] (element 0) of uint64 is not representable in int64");
+  EXPECT_EQ(message(kInt8, kFloat16, 0x7C00),
+            "cast: inf at [] (element 0) of float16 is not representable in int8");
+  EXPECT_EQ(message(kInt8, kBFloat16, 0xC301),
+            "cast: -129 at [] (element 0) of bfloat16 is not representable in int8");
+  EXPECT_EQ(message(kInt16, kFloat64, 0x7FF8000000000000),
+            "cast: nan at [] (element 0) of float64 is not representable in int16");
+  EXPECT_EQ(message(kInt32, kFloat32, 0x4F000000),
+            "cast: 2147483648 at [] (element 0) of float32 is not representable in int32");
+  EXPECT_EQ(message(kUInt16, kFloat32, 0xBF8CCCCD),
+            "cast: -1.100000023841858 at [] (element 0) of float32 is not representable in uint16");
+}
+
+// P12: the host's floating-point mode changes neither results nor verdicts, and is left as it was,
+// sticky flags included, when a conversion fails, too.
+TEST(CopyPlanFpModeTest, ResultsAndModeAreIndependent) {
+  // Subnormal, inexact, overflowing, signalling and halfway inputs.
+  const std::array<std::uint32_t, 9> values = {0x00400000, 0x00018000, 0x80008001,
+                                               0x3E89CCD5, 0xBE89CCD5, 0x7F7FFFFF,
+                                               0x7F802000, 0x40001000, 0x477FF000};
+  constexpr auto kCount = static_cast<std::int64_t>(values.size());
+  const std::uint64_t big = 0x7FFFFF4000000001;
+  const float not_an_integer = std::numeric_limits<float>::signaling_NaN();
+  for (const testing::FpMode& mode : testing::kHostFpModes) {
+    SCOPED_TRACE(mode.name);
+    std::array<std::uint16_t, kCount> brain{};
+    std::array<std::uint16_t, kCount> half{};
+    std::uint32_t narrowed = 0;
+    std::int32_t integer = 0;
+    bool ok = false;
+    bool failed = false;
+    core::Status offender;
+    std::uint64_t flags_before = 0;
+    std::uint64_t flags_after = 0;
+    std::uint64_t control_after = 0;
+    {
+      const testing::ScopedFpControl host(mode.control);
+      flags_before = testing::ReadFpFlags();
+      ok = ContiguousPlan({kCount}, kBFloat16, kFloat32).Run(brain.data(), values.data());
+      ok &= ContiguousPlan({kCount}, kFloat16, kFloat32).Run(half.data(), values.data());
+      ok &= ContiguousPlan({}, kFloat32, kInt64).Run(&narrowed, &big);
+      const CopyPlan to_integer = ContiguousPlan({}, kInt32, kFloat32);
+      failed = !to_integer.Run(&integer, &not_an_integer);
+      offender = to_integer.FirstOffender(&not_an_integer);
+      control_after = testing::ReadFpControl();
+      flags_after = testing::ReadFpFlags();
+    }
+    EXPECT_TRUE(ok);
+    EXPECT_TRUE(failed);
+    EXPECT_EQ(control_after, mode.control);
+    EXPECT_EQ(flags_after, flags_before);
+    EXPECT_THAT(offender, StatusIs(core::StatusCode::kInvalidArgument, "nan at [] (element 0)"));
+    EXPECT_EQ(brain, (std::array<std::uint16_t, kCount>{0x0040, 0x0002, 0x8001, 0x3E8A, 0xBE8A,
+                                                        0x7F80, 0x7FC0, 0x4000, 0x4780}));
+    EXPECT_EQ(half, (std::array<std::uint16_t, kCount>{0x0000, 0x0000, 0x8000, 0x344E, 0xB44E,
+                                                       0x7C00, 0x7E01, 0x4000, 0x7C00}));
+    EXPECT_EQ(narrowed, 0x5EFFFFFEu);
+  }
+}
+
+// A plan is shared: two threads run its halves on one destination. Meant for TSan.
+TEST(CopyPlanThreadTest, ThreadsRunDisjointRangesOfOnePlan) {
+  constexpr std::int64_t kRows = 64;
+  constexpr std::int64_t kColumns = 33;
+  std::vector<std::int32_t> src(kRows * kColumns);
+  std::iota(src.begin(), src.end(), -1000);
+  std::vector<std::int64_t> dst(src.size());
+  const CopyPlan plan =
+      CopyPlan::Make({kRows, kColumns}, kInt64, {1, kRows}, kInt32, {kColumns, 1});
+  const std::int64_t middle = plan.num_units() / 2;
+  bool first_ok = false;
+  bool second_ok = false;
+  std::thread first([&] { first_ok = plan.RunUnits(dst.data(), src.data(), 0, middle); });
+  std::thread second(
+      [&] { second_ok = plan.RunUnits(dst.data(), src.data(), middle, plan.num_units()); });
+  first.join();
+  second.join();
+  EXPECT_TRUE(first_ok && second_ok);
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    for (std::int64_t column = 0; column < kColumns; ++column) {
+      ASSERT_EQ(dst[static_cast<std::size_t>(column * kRows + row)],
+                row * kColumns + column - 1000);
+    }
+  }
+}
+
+class CopyPlanDeathTest : public ::testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(CopyPlanDeathTest, MakeChecksThePairAndTheRanks) {
+  EXPECT_DEATH(static_cast<void>(ContiguousPlan({2}, kBool, kFloat32)),
+               "CopyPlan: no conversion from float32 to bool");
+  EXPECT_DEATH(static_cast<void>(ContiguousPlan({2}, kInt8, kBool)),
+               "CopyPlan: no conversion from bool to int8");
+  EXPECT_DEATH(static_cast<void>(ContiguousPlan({2}, kInt4, kInt4)),
+               "CopyPlan: no conversion from int4 to int4");
+  EXPECT_DEATH(static_cast<void>(CopyPlan::Make({2, 3}, kInt8, {3, 1}, kInt8, {1})),
+               "differ in rank");
+}
+
+TEST_F(CopyPlanDeathTest, RunUnitsChecksTheRange) {
+  const CopyPlan plan = CopyPlan::Make({2, 3}, kInt8, {1, 2}, kInt8, {3, 1});
+  ASSERT_EQ(plan.num_units(), 3);
+  std::array<std::int8_t, 6> dst{};
+  const std::array<std::int8_t, 6> src{};
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    static_cast<void>(plan.RunUnits(dst.data(), src.data(), begin, end));
+  };
+  EXPECT_DEATH(run(-1, 1), "RunUnits: \\[-1, 1\\) is not within \\[0, 3\\)");
+  EXPECT_DEATH(run(2, 1), "RunUnits: \\[2, 1\\) is not within \\[0, 3\\)");
+  EXPECT_DEATH(run(0, 4), "RunUnits: \\[0, 4\\) is not within \\[0, 3\\)");
+}
+
+}  // namespace
+}  // namespace engine::strided
