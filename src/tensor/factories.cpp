@@ -1,0 +1,197 @@
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "core/checked_math.h"
+#include "strided/convert.h"
+#include "strided/dtype_visit.h"
+#include "strided/fp_environment.h"
+#include "strided/layout.h"
+#include "tensor/internal/ops_common.h"
+#include "tensor/ops.h"
+
+namespace engine::tensor::ops {
+namespace {
+
+// A multiple of every item size, and a handful of vector stores when copied whole.
+constexpr std::size_t kBlockBytes = 64;
+
+// One element, ready to be written many times, whatever its dtype.
+class ElementPattern {
+ public:
+  // `element` holds item_bytes bytes.
+  ElementPattern(const std::byte* element, std::size_t item_bytes) : item_bytes_(item_bytes) {
+    for (std::size_t i = 0; i < kBlockBytes; ++i) {
+      block_[i] = element[i % item_bytes];
+      if (block_[i] != block_[0]) one_byte_ = false;
+    }
+  }
+
+  // `count` > 0 elements, `stride` elements apart; dst not null.
+  void WriteRow(std::byte* dst, std::int64_t stride, std::int64_t count) const {
+    if (stride == 1 || count == 1) {
+      WriteBytes(dst, static_cast<std::size_t>(count) * item_bytes_);
+      return;
+    }
+    switch (item_bytes_) {
+      case 1:
+        return WriteStrided<1>(dst, stride, count);
+      case 2:
+        return WriteStrided<2>(dst, stride, count);
+      case 4:
+        return WriteStrided<4>(dst, stride, count);
+      default:
+        return WriteStrided<8>(dst, stride, count);
+    }
+  }
+
+ private:
+  void WriteBytes(std::byte* dst, std::size_t bytes) const {
+    if (one_byte_) {
+      std::memset(dst, std::to_integer<int>(block_[0]), bytes);
+      return;
+    }
+    for (; bytes >= kBlockBytes; bytes -= kBlockBytes, dst += kBlockBytes) {
+      std::memcpy(dst, block_.data(), kBlockBytes);
+    }
+    std::memcpy(dst, block_.data(), bytes);
+  }
+
+  template <std::int64_t kItemBytes>
+  void WriteStrided(std::byte* dst, std::int64_t stride, std::int64_t count) const {
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::memcpy(dst + i * stride * kItemBytes, block_.data(), kItemBytes);
+    }
+  }
+
+  std::array<std::byte, kBlockBytes> block_{};
+  std::size_t item_bytes_;
+  bool one_byte_ = true;
+};
+
+// Writes `value` to every element. The order does not matter, so the axes are merged first.
+core::Status FillElements(const Tensor& tensor, const Scalar& value) {
+  std::array<std::byte, 8> element{};
+  ENGINE_RETURN_IF_ERROR(value.StoreAs(tensor.dtype(), element.data()));
+  if (tensor.numel() == 0) return core::OkStatus();
+
+  const auto item_bytes = static_cast<std::size_t>(itemsize(tensor.dtype()));
+  const ElementPattern pattern(element.data(), item_bytes);
+  const strided::Layout layout =
+      strided::NormalizeLayout(tensor.shape(), tensor.strides(), tensor.strides());
+  DimVector dims;
+  Strides strides;
+  for (int i = 0; i < layout.rank; ++i) {
+    dims.push_back(layout.axes[static_cast<std::size_t>(i)].extent);
+    strides.push_back(layout.axes[static_cast<std::size_t>(i)].dst_stride);
+  }
+  ENGINE_ASSIGN_OR_RETURN(const Shape shape, Shape::FromDims(dims.values()));
+
+  auto* const base = static_cast<std::byte*>(tensor.data());
+  strided::ForEachRow<1>(
+      shape, {&strides},
+      [&](const auto& offsets, const auto& inner, std::int64_t count, std::int64_t /*first*/) {
+        pattern.WriteRow(base + offsets[0] * static_cast<std::int64_t>(item_bytes), inner[0],
+                         count);
+        return true;
+      });
+  return core::OkStatus();
+}
+
+// The number of elements of arange.
+core::StatusOr<std::int64_t> CountSteps(std::int64_t start, std::int64_t end, std::int64_t step) {
+  if (step == 0) return core::InvalidArgumentError("arange: step is 0");
+  const std::optional<std::int64_t> span = core::CheckedSub(end, start);
+  if (!span.has_value()) {
+    return core::InvalidArgumentError("arange: end - start overflows int64_t for [{}, {})", start,
+                                      end);
+  }
+  if (*span == 0 || (*span > 0) != (step > 0)) return 0;
+  // Magnitudes in uint64_t: that of INT64_MIN has no int64_t, and neither may the count.
+  const auto magnitude = [](std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    return value < 0 ? std::uint64_t{0} - bits : bits;
+  };
+  const std::uint64_t count = (magnitude(*span) - 1) / magnitude(step) + 1;
+  if (!std::in_range<std::int64_t>(count)) {
+    return core::InvalidArgumentError(
+        "arange: [{}, {}) with step {} has {} elements, more than "
+        "int64_t counts",
+        start, end, step, count);
+  }
+  return static_cast<std::int64_t>(count);
+}
+
+// `count` elements from `out` on, all of them representable. Out of line, so that the arithmetic
+// stays inside the caller's floating-point scope.
+template <typename T>
+[[gnu::noinline]] void WriteArange(std::byte* out, std::int64_t start, std::int64_t step,
+                                   std::int64_t count) {
+  // Unsigned: the sum past the last element may wrap. It is exact, unlike one in the dtype.
+  auto value = static_cast<std::uint64_t>(start);
+  for (std::int64_t i = 0; i < count; ++i, value += static_cast<std::uint64_t>(step)) {
+    const auto exact = static_cast<std::int64_t>(value);
+    T element{};
+    if constexpr (std::same_as<T, bool>) {
+      element = exact != 0;
+    } else {
+      static_cast<void>(strided::ConvertElement(exact, element));
+    }
+    strided::StoreElement(out + i * static_cast<std::int64_t>(sizeof(T)), element);
+  }
+}
+
+using ArangeWriter = void (*)(std::byte*, std::int64_t, std::int64_t, std::int64_t);
+
+ArangeWriter SelectArangeWriter(DataType dtype) {
+  return strided::VisitDType(
+      dtype, []<typename T>(strided::TypeTag<T>) -> ArangeWriter { return &WriteArange<T>; },
+      [](DataType) -> ArangeWriter { return nullptr; });
+}
+
+}  // namespace
+
+core::StatusOr<Tensor> zeros(Shape shape, DataType dtype, Device device,
+                             memory::Allocator* allocator) {
+  return full(shape, 0, dtype, device, allocator);
+}
+
+core::StatusOr<Tensor> ones(Shape shape, DataType dtype, Device device,
+                            memory::Allocator* allocator) {
+  return full(shape, 1, dtype, device, allocator);
+}
+
+core::StatusOr<Tensor> full(Shape shape, Scalar value, DataType dtype, Device device,
+                            memory::Allocator* allocator) {
+  ENGINE_ASSIGN_OR_RETURN(Tensor result, Tensor::empty(shape, dtype, device, allocator));
+  ENGINE_RETURN_IF_ERROR(FillElements(result, value));
+  return result;
+}
+
+core::StatusOr<Tensor> arange(std::int64_t start, std::int64_t end, std::int64_t step,
+                              DataType dtype, Device device, memory::Allocator* allocator) {
+  ENGINE_ASSIGN_OR_RETURN(const std::int64_t count, CountSteps(start, end, step));
+  ENGINE_ASSIGN_OR_RETURN(Tensor result, Tensor::empty({count}, dtype, device, allocator));
+  if (count == 0) return result;
+
+  // The sequence is monotonic: when its two ends are representable, everything between is.
+  const std::int64_t last = start + (count - 1) * step;
+  std::array<std::byte, 8> scratch{};
+  ENGINE_RETURN_IF_ERROR(Scalar(start).StoreAs(dtype, scratch.data()));
+  ENGINE_RETURN_IF_ERROR(Scalar(last).StoreAs(dtype, scratch.data()));
+
+  const ArangeWriter write = SelectArangeWriter(dtype);
+  const strided::ScopedDefaultFpEnvironment environment;
+  write(static_cast<std::byte*>(result.data()), start, step, count);
+  return result;
+}
+
+core::Status fill(const Tensor& tensor, Scalar value) {
+  internal::CheckOnCpu("fill", tensor);
+  ENGINE_RETURN_IF_ERROR(internal::RequireWritable("fill", tensor));
+  return FillElements(tensor, value);
+}
+
+}  // namespace engine::tensor::ops
