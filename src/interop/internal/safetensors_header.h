@@ -1,0 +1,49 @@
+// interop/internal/safetensors_header.h: parsing the header of .safetensors, and what the reader
+// and the writer share.
+#ifndef ENGINE_INTEROP_INTERNAL_SAFETENSORS_HEADER_H_
+#define ENGINE_INTEROP_INTERNAL_SAFETENSORS_HEADER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+#include "interop/safetensors.h"
+
+namespace engine::safetensors::internal {
+
+// The little-endian length that precedes the header text.
+inline constexpr std::size_t kLengthBytes = 8;
+inline constexpr std::string_view kMetadataKey = "__metadata__";
+
+struct Header {
+  std::vector<TensorInfo> tensors;  // by data offset
+  Metadata metadata;                // by key
+};
+
+// Reads the header text and checks it against the size of the data section.
+//   Errors   InvalidArgument: see File::FromBuffer.
+//   Throws   std::bad_alloc; see WithoutBadAlloc.
+[[nodiscard]] core::StatusOr<Header> ParseHeader(std::string_view text, std::uint64_t data_bytes);
+
+// Calls `body`, which returns a Status or StatusOr, and turns a failed allocation anywhere in it,
+// the JSON parser's included, into kOutOfMemory. Without exceptions the heap itself aborts.
+template <typename Body>
+auto WithoutBadAlloc(Body&& body) -> decltype(body()) {
+#ifdef __cpp_exceptions
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return core::OutOfMemoryError();
+  }
+#else
+  return body();
+#endif
+}
+
+}  // namespace engine::safetensors::internal
+
+#endif  // ENGINE_INTEROP_INTERNAL_SAFETENSORS_HEADER_H_
