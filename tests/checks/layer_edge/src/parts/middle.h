@@ -1,0 +1,3 @@
+#ifndef LAYER_EDGE_MIDDLE_H_
+#define LAYER_EDGE_MIDDLE_H_
+#endif  // LAYER_EDGE_MIDDLE_H_
