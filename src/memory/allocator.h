@@ -23,9 +23,9 @@ class Allocator {
 
   // `bytes` of uninitialised memory, aligned to `alignment` bytes; size_bytes() of the result is
   // exactly `bytes`. Zero bytes give an engaged Buffer with null data whose deleter still runs
-  // once.
-  //   Errors   kOutOfMemory: not enough memory, or a size or alignment no machine has. Never
-  //   throws. CHECKs   alignment is a power of two (1, 2 and 4 are).
+  // once. Never throws.
+  //   Errors   kOutOfMemory: not enough memory, or a size or alignment no machine has.
+  //   CHECKs   alignment is a power of two (1, 2 and 4 are).
   [[nodiscard]] virtual core::StatusOr<Buffer> Allocate(std::size_t bytes,
                                                         std::size_t alignment) = 0;
 

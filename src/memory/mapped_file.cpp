@@ -7,38 +7,13 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
 #include "core/check.h"
+#include "core/errno_status.h"
 
 namespace engine::memory {
 namespace {
-
-// strerror_r comes in two kinds: GNU's returns the text, POSIX's fills the buffer. Unlike
-// std::error_category::message, neither allocates.
-[[maybe_unused]] const char* ErrorText(const char* text, const char* /*buffer*/) { return text; }
-[[maybe_unused]] const char* ErrorText(int /*result*/, const char* buffer) { return buffer; }
-
-core::Status ErrnoError(int error, const char* call, const std::string& path) {
-  char buffer[128] = "";
-  const char* const text = ErrorText(strerror_r(error, buffer, sizeof(buffer)), buffer);
-  switch (error) {
-    case ENOENT:
-    case ENOTDIR:
-      return core::NotFoundError("MappedFile: {} '{}': {}", call, path, text);
-    case EACCES:
-    case EPERM:
-      return core::PermissionDeniedError("MappedFile: {} '{}': {}", call, path, text);
-    case ENAMETOOLONG:
-    case ENXIO:  // a socket, or a device file without a device
-      return core::InvalidArgumentError("MappedFile: {} '{}': {}", call, path, text);
-    case ENOMEM:
-      return core::OutOfMemoryError("MappedFile: {} '{}': {}", call, path, text);
-    default:
-      return core::InternalError("MappedFile: {} '{}': {}", call, path, text);
-  }
-}
 
 int OpenForReading(const char* path) {
   // O_NONBLOCK, O_NOCTTY: opening a FIFO must not wait for a writer, nor a terminal become ours,
@@ -56,7 +31,7 @@ core::StatusOr<Buffer> MapWholeFile(int file_descriptor, std::size_t size_bytes,
   void* data = nullptr;
   if (size_bytes > 0) {  // mmap refuses an empty range
     data = mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, file_descriptor, 0);
-    if (data == MAP_FAILED) return ErrnoError(errno, "mmap", path);
+    if (data == MAP_FAILED) return core::ErrnoError(errno, "MappedFile: mmap '{}'", path);
   }
   // Small enough for std::function to hold without the heap.
   const auto unmap = [size_bytes](void* mapped) {
@@ -74,9 +49,13 @@ core::StatusOr<MappedFile> MappedFile::Open(std::string path) {
   MappedFile file;  // closes the descriptor on every way out
   file.path_ = std::move(path);
   file.file_descriptor_ = OpenForReading(file.path_.c_str());
-  if (file.file_descriptor_ < 0) return ErrnoError(errno, "open", file.path_);
-  struct stat info {};
-  if (fstat(file.file_descriptor_, &info) != 0) return ErrnoError(errno, "fstat", file.path_);
+  if (file.file_descriptor_ < 0) {
+    return core::ErrnoError(errno, "MappedFile: open '{}'", file.path_);
+  }
+  struct stat info = {};
+  if (fstat(file.file_descriptor_, &info) != 0) {
+    return core::ErrnoError(errno, "MappedFile: fstat '{}'", file.path_);
+  }
   if (!S_ISREG(info.st_mode)) {
     return core::InvalidArgumentError("MappedFile: '{}' is {}, expected a regular file", file.path_,
                                       S_ISDIR(info.st_mode) ? "a directory" : "a special file");
@@ -109,8 +88,10 @@ MappedFile::~MappedFile() {
 
 core::Status MappedFile::CheckIntact() const {
   ENGINE_CHECK(file_descriptor_ >= 0, "CheckIntact: this MappedFile was moved from");
-  struct stat info {};
-  if (fstat(file_descriptor_, &info) != 0) return ErrnoError(errno, "fstat", path_);
+  struct stat info = {};
+  if (fstat(file_descriptor_, &info) != 0) {
+    return core::ErrnoError(errno, "MappedFile: fstat '{}'", path_);
+  }
   const auto size_now = static_cast<std::uint64_t>(info.st_size);
   if (size_now != size_bytes_) {
     return core::FailedPreconditionError(

@@ -24,6 +24,7 @@
 #include "core/check.h"
 #include "core/status.h"
 #include "test_files.h"
+#include "testing/fault.h"
 #include "testing/status_matchers.h"
 
 namespace engine::memory {
@@ -361,7 +362,7 @@ class MappedFileDeathTest : public ::testing::Test {
 TEST_F(MappedFileDeathTest, TheMappingCannotBeWritten) {
   ENGINE_ASSERT_OK_AND_ASSIGN(const MappedFile file, MappedFile::Open(memory_file_.path()));
   // The kernel's signal ends it, so there is no message of ours to match.
-  EXPECT_DEATH(*static_cast<volatile char*>(file.buffer()->data()) = 1, "");
+  EXPECT_EXIT(*static_cast<volatile char*>(file.buffer()->data()) = 1, testing::kDiesOfFault, "");
 }
 
 TEST_F(MappedFileDeathTest, CheckIntactOfAMovedFromFile) {

@@ -35,7 +35,6 @@ using core::StatusOr;
 using tensor::Device;
 using testing::HeapAllocationsOnThisThread;
 using testing::ScopedHeapFailure;
-using testing::StatusIs;
 
 // Calls `attempt(successes)` with 0, 1, 2, ... allocations allowed, until none was refused; returns
 // how many of the attempts met a refusal. `attempt` returns whether it did.

@@ -7,6 +7,7 @@
 #include "core/status.h"
 #include "memory/buffer.h"
 #include "test_files.h"
+#include "testing/fault.h"
 #include "testing/allocators.h"
 #include "testing/guarded_memory.h"
 #include "testing/status_matchers.h"
@@ -60,8 +61,8 @@ TEST(GuardedMemoryDeathTest, FaultsOnBothSides) {
   const GuardedMemory memory(100);
   const auto* const begin = reinterpret_cast<const volatile char*>(memory.begin());
   const auto* const end = reinterpret_cast<const volatile char*>(memory.end());
-  EXPECT_DEATH((void)begin[-1], "");
-  EXPECT_DEATH((void)end[0], "");
+  EXPECT_EXIT((void)begin[-1], testing::kDiesOfFault, "");
+  EXPECT_EXIT((void)end[0], testing::kDiesOfFault, "");
 }
 
 }  // namespace
