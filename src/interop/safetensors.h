@@ -21,7 +21,9 @@
 #include <vector>
 
 #include "core/status.h"
+#include "memory/allocator.h"
 #include "memory/buffer.h"
+#include "memory/mapped_file.h"
 #include "tensor/dtype.h"
 #include "tensor/tensor.h"
 
@@ -45,8 +47,11 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 // An opened file: its header, and the bytes that tensors share.
 //
 // Hostile files cannot crash it, make it read outside the bytes, or make it take more heap than 32
-// times the header (plus 8 KiB for an error's text). Thread safety: const methods may run
-// concurrently.
+// times the header (plus 8 KiB for an error's text). The exception is a file that is made shorter
+// while it is open: touching what is gone, in Open or through a tensor, raises SIGBUS, as with
+// every mapping. CheckIntact() tells; replace files by rename(2), as Save does.
+//
+// A File of Open keeps its descriptor. Thread safety: const methods may run concurrently.
 class File {
  public:
   // Maps the file and reads its header; no tensor data is touched.
@@ -60,6 +65,13 @@ class File {
   //            is not the product of shape and dtype; a product that overflows. kOutOfMemory.
   //   CHECKs   buffer is not null and on the cpu.
   [[nodiscard]] static core::StatusOr<File> FromBuffer(std::shared_ptr<memory::Buffer> buffer);
+
+  // Moves only: a copy could run out of memory. A moved-from File may be assigned to or destroyed.
+  File(File&&) noexcept = default;
+  File& operator=(File&&) noexcept = default;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() = default;
 
   // In the order of their data. Valid as long as this File, as is all that the functions below
   // return by pointer or view.
@@ -78,13 +90,28 @@ class File {
   // The same for an entry of tensors(). Another's entry cannot reach outside the file's bytes.
   [[nodiscard]] core::StatusOr<tensor::Tensor> Get(const TensorInfo& info) const;
 
+  // The same tensor where data_ptr takes it: Get's when that is aligned, else a fresh contiguous
+  // copy from `allocator` (null: the default), which may be written and does not share the file.
+  //   Errors   as Get; kOutOfMemory: the copy.
+  //   CHECKs   a given allocator serves the cpu.
+  [[nodiscard]] core::StatusOr<tensor::Tensor> GetAligned(
+      std::string_view name, memory::Allocator* allocator = nullptr) const;
+  [[nodiscard]] core::StatusOr<tensor::Tensor> GetAligned(
+      const TensorInfo& info, memory::Allocator* allocator = nullptr) const;
+
+  // Whether the file that Open mapped still has its size (memory::MappedFile::CheckIntact). OK for
+  // bytes in memory.
+  //   Errors   FailedPrecondition: it was truncated or extended.
+  [[nodiscard]] core::Status CheckIntact() const;
+
  private:
   File() = default;
 
   std::shared_ptr<memory::Buffer> buffer_;
-  std::size_t header_bytes_ = 0;        // the JSON text, padding included
-  std::vector<TensorInfo> tensors_;     // by data offset
-  std::vector<std::uint32_t> by_name_;  // positions in tensors_, sorted by name
+  std::optional<memory::MappedFile> mapped_;  // of Open
+  std::size_t header_bytes_ = 0;              // the JSON text, padding included
+  std::vector<TensorInfo> tensors_;           // by data offset
+  std::vector<std::uint32_t> by_name_;        // positions in tensors_, sorted by name
   Metadata metadata_;
 };
 
@@ -100,7 +127,8 @@ struct NamedTensor {
 // renamed.
 //   Errors   InvalidArgument: an undefined tensor, two tensors of one name, a name "__metadata__",
 //            text that is not UTF-8, a duplicate metadata key, a header longer than
-//            kMaxHeaderBytes, a `path` that is a directory, a device or contains a NUL.
+//            kMaxHeaderBytes, a `path` that is a directory, a device, too long or contains
+//            a NUL.
 //            Unimplemented: a CUDA tensor. NotFound, PermissionDenied, Internal: the file system,
 //            with its message. kOutOfMemory. On any error `path` is what it was before.
 [[nodiscard]] core::Status Save(const std::string& path, std::span<const NamedTensor> tensors,

@@ -3,10 +3,13 @@
 
 #include "core/check.h"
 #include "core/checked_math.h"
+#include "core/no_throw.h"
 #include "interop/internal/safetensors_header.h"
 #include "interop/internal/safetensors_text.h"
 #include "interop/safetensors.h"
+#include "memory/allocator.h"
 #include "memory/mapped_file.h"
+#include "tensor/ops.h"
 
 namespace engine::safetensors {
 namespace {
@@ -34,14 +37,31 @@ core::StatusOr<std::string_view> HeaderText(const memory::Buffer& buffer) {
   return std::string_view(reinterpret_cast<const char*>(bytes) + kLengthBytes, length);
 }
 
+core::StatusOr<tensor::Tensor> AlignedOrCopy(core::StatusOr<tensor::Tensor> view,
+                                             memory::Allocator* allocator) {
+  // Here too, so that the mistake shows with files that happen to be aligned.
+  ENGINE_CHECK(allocator == nullptr || allocator->device().is_cpu(),
+               "GetAligned: the allocator serves {}, expected cpu", allocator->device());
+  if (!view.ok() || view->is_aligned()) return view;
+  ENGINE_ASSIGN_OR_RETURN(
+      tensor::Tensor copy,
+      tensor::Tensor::empty(view->shape(), view->dtype(), tensor::Device::Cpu(), allocator));
+  ENGINE_RETURN_IF_ERROR(tensor::ops::copy(copy, *view));
+  return copy;
+}
+
 }  // namespace
 
 core::StatusOr<File> File::Open(const std::string& path) {
-  return internal::WithoutBadAlloc([&]() -> core::StatusOr<File> {
-    ENGINE_ASSIGN_OR_RETURN(const memory::MappedFile mapped, memory::MappedFile::Open(path));
+  return core::WithoutBadAlloc([&]() -> core::StatusOr<File> {
+    ENGINE_ASSIGN_OR_RETURN(memory::MappedFile mapped, memory::MappedFile::Open(path));
     core::StatusOr<File> file = FromBuffer(mapped.buffer());
-    if (file.ok() || core::IsOutOfMemory(file.status())) return file;
-    return core::InvalidArgumentError("'{}': {}", path, std::string(file.status().message()));
+    if (file.ok()) {
+      file->mapped_ = std::move(mapped);
+    } else if (!core::IsOutOfMemory(file.status())) {
+      return core::InvalidArgumentError("'{}': {}", path, std::string(file.status().message()));
+    }
+    return file;
   });
 }
 
@@ -49,7 +69,7 @@ core::StatusOr<File> File::FromBuffer(std::shared_ptr<memory::Buffer> buffer) {
   ENGINE_CHECK(buffer != nullptr, "FromBuffer: the buffer is null");
   ENGINE_CHECK(buffer->device().is_cpu(), "FromBuffer: the buffer is on {}, expected cpu",
                buffer->device());
-  return internal::WithoutBadAlloc([&]() -> core::StatusOr<File> {
+  return core::WithoutBadAlloc([&]() -> core::StatusOr<File> {
     ENGINE_ASSIGN_OR_RETURN(const std::string_view text, HeaderText(*buffer));
     const std::size_t data_bytes = buffer->size_bytes() - kLengthBytes - text.size();
     ENGINE_ASSIGN_OR_RETURN(internal::Header header, internal::ParseHeader(text, data_bytes));
@@ -78,13 +98,13 @@ const TensorInfo* File::Find(std::string_view name) const {
 core::StatusOr<tensor::Tensor> File::Get(std::string_view name) const {
   const TensorInfo* const info = Find(name);
   if (info != nullptr) return Get(*info);
-  return internal::WithoutBadAlloc([&]() -> core::StatusOr<tensor::Tensor> {
+  return core::WithoutBadAlloc([&]() -> core::StatusOr<tensor::Tensor> {
     return core::NotFoundError("safetensors: there is no tensor {}", Quoted(name));
   });
 }
 
 core::StatusOr<tensor::Tensor> File::Get(const TensorInfo& info) const {
-  return internal::WithoutBadAlloc([&]() -> core::StatusOr<tensor::Tensor> {
+  return core::WithoutBadAlloc([&]() -> core::StatusOr<tensor::Tensor> {
     if (!info.dtype.has_value()) {
       return core::UnimplementedError("safetensors: tensor {} is {}, for which there is no dtype",
                                       Quoted(info.name), Quoted(info.dtype_name));
@@ -99,6 +119,20 @@ core::StatusOr<tensor::Tensor> File::Get(const TensorInfo& info) const {
         core::SaturatingAdd<std::uint64_t>(kLengthBytes + header_bytes_, info.begin);
     return tensor::Tensor::from_buffer(buffer_, offset, shape, *info.dtype);
   });
+}
+
+core::StatusOr<tensor::Tensor> File::GetAligned(std::string_view name,
+                                                memory::Allocator* allocator) const {
+  return AlignedOrCopy(Get(name), allocator);
+}
+
+core::StatusOr<tensor::Tensor> File::GetAligned(const TensorInfo& info,
+                                                memory::Allocator* allocator) const {
+  return AlignedOrCopy(Get(info), allocator);
+}
+
+core::Status File::CheckIntact() const {
+  return mapped_.has_value() ? mapped_->CheckIntact() : core::OkStatus();
 }
 
 }  // namespace engine::safetensors

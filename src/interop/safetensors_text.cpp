@@ -29,6 +29,32 @@ constexpr std::array<Format, 22> kFormats = {{
 // How much of a hostile name a message repeats.
 constexpr std::size_t kMaxQuotedBytes = 80;
 
+struct CharacterRange {
+  std::string_view first;
+  std::string_view last;  // as long as `first`
+};
+
+// What acts on a terminal or on the text around it instead of being shown: C0 and C1 controls,
+// DEL, line separators, and the property Bidi_Control (Unicode PropList.txt), which reorders text.
+constexpr std::array<CharacterRange, 7> kControls = {{
+    {std::string_view("\0", 1), "\x1F"},
+    {"\x7F", "\x7F"},
+    {"\xC2\x80", "\xC2\x9F"},          // U+0080 to U+009F
+    {"\xD8\x9C", "\xD8\x9C"},          // U+061C
+    {"\xE2\x80\x8E", "\xE2\x80\x8F"},  // U+200E, U+200F
+    {"\xE2\x80\xA8", "\xE2\x80\xAE"},  // U+2028 to U+202E
+    {"\xE2\x81\xA6", "\xE2\x81\xA9"},  // U+2066 to U+2069
+}};
+
+// How many bytes the control character takes that `text` begins with; 0 when it is another one.
+std::size_t ControlBytes(std::string_view text) {
+  for (const CharacterRange& range : kControls) {
+    const std::string_view character = text.substr(0, range.first.size());
+    if (range.first <= character && character <= range.last) return character.size();
+  }
+  return 0;
+}
+
 }  // namespace
 
 const Format* FindFormat(std::string_view name) {
@@ -77,12 +103,16 @@ std::string Quoted(std::string_view text) {
   }
   const bool well_formed = FindInvalidUtf8(shown) == std::string_view::npos;
   std::string quoted = "'";
-  for (const char c : shown) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !well_formed)) {
-      quoted += fmt::format("\\x{:02x}", byte);
+  std::size_t escaped = 0;  // bytes that remain of the character
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(shown[i]);
+    if (escaped == 0) escaped = ControlBytes(shown.substr(i));
+    if (escaped == 0 && byte >= 0x80 && !well_formed) escaped = 1;
+    if (escaped == 0) {
+      quoted += shown[i];
     } else {
-      quoted += c;
+      quoted += fmt::format("\\x{:02x}", byte);
+      --escaped;
     }
   }
   return quoted + (shown.size() < text.size() ? "...'" : "'");

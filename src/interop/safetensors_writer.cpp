@@ -9,9 +9,10 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
-#include <system_error>
 
 #include "core/checked_math.h"
+#include "core/errno_status.h"
+#include "core/no_throw.h"
 #include "interop/internal/safetensors_header.h"
 #include "interop/internal/safetensors_text.h"
 #include "interop/safetensors.h"
@@ -21,10 +22,10 @@
 namespace engine::safetensors {
 namespace {
 
+using core::WithoutBadAlloc;
 using internal::kLengthBytes;
 using internal::kMetadataKey;
 using internal::Quoted;
-using internal::WithoutBadAlloc;
 using tensor::Tensor;
 
 // Strided tensors pass through memory of this size. A page-cache write of 256 KiB costs far more
@@ -237,24 +238,6 @@ class MemorySink {
   std::byte* next_;
 };
 
-core::Status ErrnoError(const char* call, const std::string& path) {
-  const int error = errno;
-  const std::string text = std::generic_category().message(error);
-  switch (error) {
-    case ENOENT:
-    case ENOTDIR:
-      return core::NotFoundError("safetensors: {} '{}': {}", call, path, text);
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return core::PermissionDeniedError("safetensors: {} '{}': {}", call, path, text);
-    case ENOMEM:
-      return core::OutOfMemoryError("safetensors: {} '{}': {}", call, path, text);
-    default:
-      return core::InternalError("safetensors: {} '{}': {}", call, path, text);
-  }
-}
-
 // A new file beside `path` that takes its place when it is complete, and is removed otherwise.
 class ReplacementFile {
  public:
@@ -271,6 +254,12 @@ class ReplacementFile {
   core::Status Commit();
 
  private:
+  // The error of the system call that has just failed.
+  [[nodiscard]] core::Status Failed(const char* call) const {
+    return core::ErrnoError(errno, "safetensors: {} '{}', to become '{}'", call, temporary_path_,
+                            path_);
+  }
+
   const std::string& path_;
   std::string temporary_path_;
   int file_descriptor_ = -1;
@@ -281,25 +270,31 @@ core::Status ReplacementFile::Create() {
   if (path_.find('\0') != std::string::npos) {
     return core::InvalidArgumentError("safetensors: the path contains a NUL byte");
   }
-  struct stat replaced {};
+  struct stat replaced = {};
   const bool replaces = stat(path_.c_str(), &replaced) == 0;
   // rename(2) would put a file in place of a device or socket.
   if (replaces && !S_ISREG(replaced.st_mode)) {
     return core::InvalidArgumentError("safetensors: '{}' is {}, expected a regular file", path_,
                                       S_ISDIR(replaced.st_mode) ? "a directory" : "a special file");
   }
+  // The temporary name is short whatever this one is; rename(2) would refuse only after the data.
+  if (!replaces && errno == ENAMETOOLONG) {
+    return core::ErrnoError(errno, "safetensors: '{}'", path_);
+  }
+  const std::string_view folder = std::string_view(path_).substr(0, path_.rfind('/') + 1);
   static std::atomic<std::uint64_t> counter{0};
   do {
     // Unlike mkstemp(3), open(2) applies the caller's umask; O_EXCL finds leftovers of a namesake.
-    temporary_path_ = fmt::format("{}.{}-{}.tmp", path_, getpid(), counter.fetch_add(1));
+    temporary_path_ =
+        fmt::format("{}.safetensors-{}-{}.tmp", folder, getpid(), counter.fetch_add(1));
     file_descriptor_ =
         open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
   } while (file_descriptor_ < 0 && (errno == EEXIST || errno == EINTR));
-  if (file_descriptor_ < 0) return ErrnoError("create", temporary_path_);
+  if (file_descriptor_ < 0) return Failed("create");
   exists_ = true;
   // A private checkpoint stays private.
   if (replaces && fchmod(file_descriptor_, replaced.st_mode & 07777) != 0) {
-    return ErrnoError("fchmod", temporary_path_);
+    return Failed("fchmod");
   }
   return core::OkStatus();
 }
@@ -309,7 +304,7 @@ core::Status ReplacementFile::Append(const void* data, std::size_t size_bytes) {
   while (size_bytes > 0) {
     const ssize_t written = write(file_descriptor_, next, size_bytes);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return ErrnoError("write", temporary_path_);
+    if (written < 0) return Failed("write");
     next += written;
     size_bytes -= static_cast<std::size_t>(written);
   }
@@ -319,9 +314,9 @@ core::Status ReplacementFile::Append(const void* data, std::size_t size_bytes) {
 core::Status ReplacementFile::Commit() {
   // Delayed allocation may find the disk full only now; and after a crash `path` must be the old
   // file or the whole new one, never a name without data.
-  if (fsync(file_descriptor_) != 0) return ErrnoError("fsync", temporary_path_);
-  if (close(std::exchange(file_descriptor_, -1)) != 0) return ErrnoError("close", temporary_path_);
-  if (rename(temporary_path_.c_str(), path_.c_str()) != 0) return ErrnoError("rename to", path_);
+  if (fsync(file_descriptor_) != 0) return Failed("fsync");
+  if (close(std::exchange(file_descriptor_, -1)) != 0) return Failed("close");
+  if (rename(temporary_path_.c_str(), path_.c_str()) != 0) return Failed("rename");
   exists_ = false;
   return core::OkStatus();
 }

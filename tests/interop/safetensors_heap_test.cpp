@@ -241,6 +241,16 @@ TEST(SafetensorsOutOfMemoryTest, Get) {
   EXPECT_TRUE(unknown == core::kOutOfMemory || unknown == core::StatusCode::kUnimplemented);
 }
 
+// The copy's handle is the one allocation on the heap.
+TEST(SafetensorsOutOfMemoryTest, GetAligned) {
+  std::string header = R"({"odd":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                       R"("a":{"dtype":"F32","shape":[1],"data_offsets":[1,5]}})";
+  header.append((8 - header.size() % 8) % 8, ' ');
+  ENGINE_ASSERT_OK_AND_ASSIGN(const File file, OpenBytes(FileBytes(header, "abcde")));
+  EXPECT_GT(FailEachAllocation([&] { return file.GetAligned("a").status(); }), 0);
+  EXPECT_EQ(FailEachAllocation([&] { return file.GetAligned("odd").status(); }), 0);
+}
+
 // A contiguous and a strided tensor, and metadata.
 struct Request {
   std::vector<NamedTensor> tensors;

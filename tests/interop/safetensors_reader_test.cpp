@@ -4,8 +4,10 @@
 
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -14,12 +16,14 @@
 #include "safetensors_test_util.h"
 #include "tensor/half.h"
 #include "tensor/ops.h"
+#include "testing/allocators.h"
 #include "testing/guarded_memory.h"
 #include "testing/status_matchers.h"
 
 namespace engine::safetensors {
 namespace {
 
+using ::engine::testing::CountingAllocator;
 using ::engine::testing::GuardedMemory;
 using ::engine::testing::StatusIs;
 using tensor::DataType;
@@ -176,19 +180,91 @@ TEST(SafetensorsSharingTest, TensorsAliasTheBufferAndOutliveTheFile) {
   EXPECT_FALSE(alive);
 }
 
+// A File is a handle. A copy would need heap, and could only throw when there is none.
+static_assert(!std::is_copy_constructible_v<File> && !std::is_copy_assignable_v<File>);
+static_assert(std::is_nothrow_move_constructible_v<File>);
+static_assert(std::is_nothrow_move_assignable_v<File>);
+
+TEST(SafetensorsSharingTest, MovesKeepTheFile) {
+  ENGINE_ASSERT_OK_AND_ASSIGN(File first, OpenBytes(TwoTensorsFile()));
+  const TensorInfo* const info = first.Find("a");
+  ENGINE_ASSERT_OK_AND_ASSIGN(File second, OpenBytes(FileBytes("{}")));
+  second = std::move(first);
+  const File third = std::move(second);
+  EXPECT_EQ(third.Find("a"), info);
+  EXPECT_EQ(ValuesOf<float>(third, "a"), std::vector<float>({1.5F, -2.0F, 0.25F}));
+}
+
+// The file of two tensors, padded so that the float32 one has an odd address whatever the length
+// of the header.
+std::string MisalignedFile() {
+  const std::size_t length = (kTwoTensors.size() + 7) / 8 * 8;
+  return FileBytes(std::string(kTwoTensors) + std::string(length - kTwoTensors.size(), ' '),
+                   TwoTensorsFile().substr(8 + kTwoTensors.size()));
+}
+
 // P75: a tensor behind an odd number of bytes stays where it is, and every op works on it.
 TEST(SafetensorsSharingTest, MisalignedTensors) {
-  std::string bytes = TwoTensorsFile();
-  // Padding that puts the float32 tensor on an odd address whatever the header's length.
-  const std::size_t length = (kTwoTensors.size() + 7) / 8 * 8;
-  bytes = FileBytes(std::string(kTwoTensors) + std::string(length - kTwoTensors.size(), ' '),
-                    bytes.substr(8 + kTwoTensors.size()));
-  ENGINE_ASSERT_OK_AND_ASSIGN(const File file, OpenBytes(bytes));
+  ENGINE_ASSERT_OK_AND_ASSIGN(const File file, OpenBytes(MisalignedFile()));
   ENGINE_ASSERT_OK_AND_ASSIGN(const Tensor tensor, file.Get("a"));
   EXPECT_FALSE(tensor.is_aligned());
   EXPECT_EQ(tensor.item<float>({0}), 1.5F);
   ENGINE_ASSERT_OK_AND_ASSIGN(const Tensor wide, tensor::ops::cast(tensor, DataType::kFloat64));
   EXPECT_EQ(wide.item<double>({1}), -2.0);
+}
+
+// P75: where typed access needs an aligned address, a copy has it, and the same elements.
+TEST(SafetensorsAlignedTest, MisalignedTensorsAreCopied) {
+  ENGINE_ASSERT_OK_AND_ASSIGN(const File file, OpenBytes(MisalignedFile()));
+  ENGINE_ASSERT_OK_AND_ASSIGN(const Tensor view, file.Get("a"));
+  ASSERT_FALSE(view.is_aligned());
+  CountingAllocator allocator;
+  ENGINE_ASSERT_OK_AND_ASSIGN(const Tensor copy, file.GetAligned("a", &allocator));
+  EXPECT_EQ(allocator.counts()->allocations, 1);
+  ASSERT_TRUE(copy.is_aligned());
+  EXPECT_TRUE(copy.is_contiguous());
+  EXPECT_FALSE(copy.is_read_only());
+  EXPECT_NE(copy.buffer(), view.buffer());
+  EXPECT_EQ(copy.shape(), Shape({3}));
+  EXPECT_EQ(copy.dtype(), DataType::kFloat32);
+  const float* const values = copy.data_ptr<float>();
+  EXPECT_EQ(std::vector<float>(values, values + 3), std::vector<float>({1.5F, -2.0F, 0.25F}));
+  ENGINE_ASSERT_OK_AND_ASSIGN(const Tensor by_info, file.GetAligned(*file.Find("a")));
+  EXPECT_TRUE(by_info.is_aligned());
+  EXPECT_EQ(by_info.item<float>({2}), 0.25F);
+}
+
+TEST(SafetensorsAlignedTest, AlignedTensorsAreShared) {
+  ENGINE_ASSERT_OK_AND_ASSIGN(const File file, OpenBytes(MisalignedFile()));
+  CountingAllocator allocator;
+  ENGINE_ASSERT_OK_AND_ASSIGN(const Tensor view, file.Get("odd"));
+  ENGINE_ASSERT_OK_AND_ASSIGN(const Tensor same, file.GetAligned("odd", &allocator));
+  EXPECT_EQ(same.data(), view.data());
+  EXPECT_EQ(same.buffer(), view.buffer());
+  EXPECT_EQ(allocator.counts()->allocations, 0);
+}
+
+// Bools are bytes of any value and never misaligned, whatever their address.
+TEST(SafetensorsAlignedTest, BoolsAreSharedAtOddAddresses) {
+  std::string header = R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                       R"("b":{"dtype":"BOOL","shape":[3],"data_offsets":[1,4]}})";
+  header.append((8 - header.size() % 8) % 8, ' ');
+  ENGINE_ASSERT_OK_AND_ASSIGN(
+      const File file, OpenBytes(FileBytes(header, std::string_view("\x07\x01\x00\x02", 4))));
+  CountingAllocator allocator;
+  ENGINE_ASSERT_OK_AND_ASSIGN(const Tensor view, file.Get("b"));
+  ENGINE_ASSERT_OK_AND_ASSIGN(const Tensor same, file.GetAligned("b", &allocator));
+  EXPECT_EQ(same.data(), view.data());
+  EXPECT_EQ(allocator.counts()->allocations, 0);
+  EXPECT_EQ(ValuesOf<bool>(file, "b"), std::vector<bool>({true, false, true}));
+}
+
+TEST(SafetensorsAlignedTest, Errors) {
+  ENGINE_ASSERT_OK_AND_ASSIGN(const File file, OpenBytes(MisalignedFile()));
+  CountingAllocator exhausted(0);
+  EXPECT_THAT(file.GetAligned("a", &exhausted), StatusIs(core::kOutOfMemory));
+  ENGINE_EXPECT_OK(file.GetAligned("odd", &exhausted));
+  EXPECT_THAT(file.GetAligned("b"), StatusIs(core::StatusCode::kNotFound, "no tensor 'b'"));
 }
 
 TEST(SafetensorsOpenTest, MapsReadOnly) {
@@ -220,6 +296,28 @@ TEST(SafetensorsOpenTest, ErrorsNameThePath) {
   WriteFile(path, FileBytes("{}", "x"));
   EXPECT_THAT(File::Open(path), StatusIs(core::StatusCode::kInvalidArgument,
                                          AllOf(HasSubstr(path), HasSubstr("cover 0 bytes"))));
+}
+
+// The File still knows the file it mapped, also after a move and when the name is gone.
+TEST(SafetensorsOpenTest, ChecksThatTheFileKeptItsSize) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("model.safetensors");
+  const std::string bytes = TwoTensorsFile();
+  WriteFile(path, bytes);
+  ENGINE_ASSERT_OK_AND_ASSIGN(File opened, File::Open(path));
+  const File file = std::move(opened);
+  ENGINE_EXPECT_OK(file.CheckIntact());
+  std::filesystem::resize_file(path, bytes.size() - 1);
+  EXPECT_THAT(file.CheckIntact(),
+              StatusIs(core::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr(path), HasSubstr(fmt::format("{} now", bytes.size() - 1)))));
+  std::filesystem::resize_file(path, bytes.size() + 1);
+  EXPECT_THAT(file.CheckIntact(), StatusIs(core::StatusCode::kFailedPrecondition));
+  std::filesystem::resize_file(path, bytes.size());
+  std::filesystem::remove(path);
+  ENGINE_EXPECT_OK(file.CheckIntact());
+  ENGINE_ASSERT_OK_AND_ASSIGN(const File in_memory, OpenBytes(bytes));
+  ENGINE_EXPECT_OK(in_memory.CheckIntact());
 }
 
 // Opening touches the header alone: the pages of the data are inaccessible here.
@@ -265,6 +363,23 @@ TEST_F(SafetensorsReaderDeathTest, BufferMustExistOnTheCpu) {
   const auto cuda =
       std::make_shared<memory::Buffer>(&byte, 1, tensor::Device::Cuda(0), [](void*) {});
   EXPECT_DEATH((void)File::FromBuffer(cuda), "the buffer is on cuda:0, expected cpu");
+}
+
+class CudaAllocator final : public memory::Allocator {
+ public:
+  core::StatusOr<memory::Buffer> Allocate(std::size_t /*bytes*/,
+                                          std::size_t /*alignment*/) override {
+    return core::OutOfMemoryError();
+  }
+  [[nodiscard]] tensor::Device device() const override { return tensor::Device::Cuda(0); }
+};
+
+// Aligned tensors too, which need no allocator.
+TEST_F(SafetensorsReaderDeathTest, CopiesAreOnTheCpu) {
+  ENGINE_ASSERT_OK_AND_ASSIGN(const File file, OpenBytes(TwoTensorsFile()));
+  CudaAllocator allocator;
+  EXPECT_DEATH((void)file.GetAligned("odd", &allocator),
+               "GetAligned: the allocator serves cuda:0, expected cpu");
 }
 
 }  // namespace

@@ -56,6 +56,27 @@ TEST(QuotedTest, EscapesAndShortens) {
   EXPECT_EQ(Quoted(std::string(78, 'n') + "\xF0\x9F\x98\x80"), "'" + std::string(78, 'n') + "...'");
 }
 
+// Controls that take more than one byte: C1, and what reorders or breaks lines. Every neighbour of
+// theirs is shown.
+TEST(QuotedTest, EscapesWhatATerminalWouldObey) {
+  const auto acts = [](std::uint32_t code) {
+    return code < 0x20 || (code >= 0x7F && code <= 0x9F) || code == 0x61C || code == 0x200E ||
+           code == 0x200F || (code >= 0x2028 && code <= 0x202E) ||
+           (code >= 0x2066 && code <= 0x2069);
+  };
+  for (std::uint32_t code = 0; code < 0x3000; ++code) {
+    const std::string text = Encode(code, code < 0x80 ? 1 : code < 0x800 ? 2 : 3);
+    std::string expected;
+    for (const char byte : text) {
+      constexpr char kDigits[] = "0123456789abcdef";
+      const auto value = static_cast<unsigned char>(byte);
+      expected += acts(code) ? std::string("\\x") + kDigits[value / 16] + kDigits[value % 16]
+                             : std::string(1, byte);
+    }
+    ASSERT_EQ(Quoted("a" + text + "z"), "'a" + expected + "z'") << code;
+  }
+}
+
 // Each dtype's name leads back to it.
 TEST(FormatTest, NamesOfDTypes) {
   for (const tensor::DataType dtype : tensor::kAllDataTypes) {

@@ -264,7 +264,7 @@ TEST(SafetensorsSaveTest, ReplacesAFileThatIsMapped) {
 }
 
 mode_t PermissionsOf(const std::string& path) {
-  struct stat info {};
+  struct stat info = {};
   EXPECT_EQ(stat(path.c_str(), &info), 0);
   return info.st_mode & 07777;
 }
@@ -303,6 +303,21 @@ TEST(SafetensorsSaveTest, ErrorsOfTheFileSystem) {
   EXPECT_THAT(Save(directory.File("file/model.safetensors"), tensors),
               StatusIs(core::StatusCode::kNotFound));
   EXPECT_EQ(directory.Count(), 1);
+}
+
+// Any name that the file system takes: the temporary file's is not longer.
+TEST(SafetensorsSaveTest, LongNames) {
+  const TemporaryDirectory directory;
+  const std::vector<NamedTensor> tensors = {{"a", Counting({2, 3})}};
+  for (const std::size_t length : {1U, 245U, 250U, 255U}) {
+    const std::string path = directory.File(std::string(length, 'n'));
+    ENGINE_EXPECT_OK(Save(path, tensors));
+    EXPECT_EQ(ReadFile(path), SerializedText(tensors)) << length;
+  }
+  EXPECT_EQ(directory.Count(), 4);
+  EXPECT_THAT(Save(directory.File(std::string(256, 'n')), tensors),
+              StatusIs(core::StatusCode::kInvalidArgument, "File name too long"));
+  EXPECT_EQ(directory.Count(), 4);
 }
 
 // A limit on the size of files stands in for a full disk: the write fails half way.

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,23 +25,8 @@ struct Header {
 
 // Reads the header text and checks it against the size of the data section.
 //   Errors   InvalidArgument: see File::FromBuffer.
-//   Throws   std::bad_alloc; see WithoutBadAlloc.
+//   Throws   std::bad_alloc; see core::WithoutBadAlloc.
 [[nodiscard]] core::StatusOr<Header> ParseHeader(std::string_view text, std::uint64_t data_bytes);
-
-// Calls `body`, which returns a Status or StatusOr, and turns a failed allocation anywhere in it,
-// the JSON parser's included, into kOutOfMemory. Without exceptions the heap itself aborts.
-template <typename Body>
-auto WithoutBadAlloc(Body&& body) -> decltype(body()) {
-#ifdef __cpp_exceptions
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    return core::OutOfMemoryError();
-  }
-#else
-  return body();
-#endif
-}
 
 }  // namespace engine::safetensors::internal
 

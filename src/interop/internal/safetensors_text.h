@@ -27,7 +27,8 @@ struct Format {
 // overlong forms, no surrogates, nothing above U+10FFFF), or npos.
 [[nodiscard]] std::size_t FindInvalidUtf8(std::string_view text);
 
-// `text` in quotes as a message may carry it: shortened, control and malformed bytes as \xNN.
+// `text` in quotes as a message may carry it: shortened; malformed bytes, and those of characters
+// that a terminal would obey rather than show, as \xNN.
 [[nodiscard]] std::string Quoted(std::string_view text);
 
 }  // namespace engine::safetensors::internal
