@@ -34,6 +34,11 @@ function(engine_dependency package)
   FetchContent_Declare(${package} GIT_REPOSITORY ${ARG_REPOSITORY} GIT_TAG ${ARG_TAG}
                        GIT_SHALLOW ON)
   FetchContent_MakeAvailable(${package})
+  # Some projects name their target without the namespace that their package config gives it.
+  string(REGEX REPLACE ".*::" "" plain "${ARG_TARGET}")
+  if(TARGET ${plain} AND NOT TARGET ${ARG_TARGET})
+    add_library(${ARG_TARGET} ALIAS ${plain})
+  endif()
   if(NOT TARGET ${ARG_TARGET})
     message(FATAL_ERROR "The downloaded ${package} does not define the target ${ARG_TARGET}.")
   endif()
@@ -53,6 +58,14 @@ engine_dependency(
   REPOSITORY https://github.com/fmtlib/fmt.git
   TAG 9.1.0
   SETTINGS FMT_INSTALL=${ENGINE_INSTALL})
+engine_dependency(
+  hwy
+  TARGET hwy::hwy
+  DEBIAN libhwy-dev
+  REPOSITORY https://github.com/google/highway.git
+  TAG 1.0.3
+  SETTINGS HWY_ENABLE_TESTS=OFF HWY_ENABLE_EXAMPLES=OFF HWY_ENABLE_CONTRIB=OFF
+           HWY_ENABLE_INSTALL=${ENGINE_INSTALL})
 engine_dependency(
   nlohmann_json
   TARGET nlohmann_json::nlohmann_json

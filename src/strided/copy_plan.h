@@ -5,10 +5,11 @@
 //                                        DataType::kFloat32, src_strides);
 //   if (!plan.Run(dst, src)) return plan.FirstOffender(src);
 //
-// Source: docs/design/tensor.md, "Copy" and "Casts".
+// Source: docs/design/strided.md; docs/design/tensor.md, "Copy" and "Casts".
 #ifndef ENGINE_STRIDED_COPY_PLAN_H_
 #define ENGINE_STRIDED_COPY_PLAN_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,11 +26,14 @@ namespace engine::strided {
 
 // Element by element, by logical index: dst[i] = convert(src[i]). Equal dtypes copy bytes.
 // Different dtypes convert as strided/convert.h defines, whatever floating-point mode the host has
-// set.
+// set. The bytes do not depend on the CPU.
 //
 // A plan holds layouts, not addresses, and may run any number of times, concurrently on distinct
 // destinations. Its work splits into num_units() independent units, so that a caller's own thread
 // pool can share it out; any partition gives the same bytes and the same verdict.
+//
+// Reads stay between the first and the last element of the source; bytes between its elements may
+// be read and are never used. Writes touch the destination's elements only.
 class CopyPlan {
  public:
   // Strides in elements.
@@ -41,7 +45,8 @@ class CopyPlan {
   // How many units there are; 0 for an empty shape.
   [[nodiscard]] std::int64_t num_units() const { return num_units_; }
 
-  // Runs units [begin, end). `dst` and `src` address the first logical element of each side.
+  // Runs units [begin, end). `dst` and `src` address the first logical element of each side. Takes
+  // up to 128 KiB of stack.
   //   Returns  false when an element was not representable in an integer destination dtype; the
   //            destination's elements are then unspecified, and FirstOffender says which it was.
   //   Pointers any alignment; null only when the shape is empty.
@@ -62,38 +67,47 @@ class CopyPlan {
   [[nodiscard]] core::Status FirstOffender(const void* src) const;
 
  private:
-  // Copies or converts `count` elements with the given element strides; false on the first element
-  // that is not representable.
-  using RowFunction = bool (*)(std::byte* dst, std::int64_t dst_stride, const std::byte* src,
-                               std::int64_t src_stride, std::int64_t count);
-  // The position within `count` source elements of the first that is not representable, or `count`.
-  using FindFunction = std::int64_t (*)(const std::byte* src, std::int64_t src_stride,
-                                        std::int64_t count);
-  // Prints one source element into a message.
-  using OffenderFunction = core::Status (*)(const std::byte* element, const CopyPlan& plan,
-                                            std::int64_t logical_index);
+  friend class PlanBuilder;
+  friend class PlanRunner;
 
-  struct Kernels {
-    RowFunction run = nullptr;
-    FindFunction find = nullptr;          // null when every element is representable
-    OffenderFunction offender = nullptr;  // null as above
-    bool converts = false;                // floating-point results depend on the control word
+  // How the axes are walked.
+  enum class Strategy : std::uint8_t {
+    kNothing,      // empty shape
+    kElements,     // so few elements that a plain loop is fastest
+    kContiguous,   // one run on both sides
+    kRows,         // runs on both sides
+    kStridedRows,  // rows along one axis, strided on one side or both
+    kTranspose,    // contiguous along different axes
   };
-  friend struct KernelSelector;
 
   CopyPlan() = default;
 
-  bool RunRows(void* dst, const void* src, std::int64_t begin, std::int64_t end) const;
-
-  Layout layout_;
-  Kernels kernels_;
+  // The walk: outer axes, then those that enumerate the rows of a block, then those along its
+  // columns; within each group outermost first.
+  std::array<Axis, tensor::kMaxRank> axes_;
+  int outer_rank_ = 0;
+  int rows_rank_ = 0;
+  int cols_rank_ = 0;
+  std::int64_t rows_ = 1;
+  std::int64_t cols_ = 1;
+  std::int64_t row_blocks_ = 1;
+  std::int64_t col_blocks_ = 1;
+  std::int64_t block_rows_ = 1;
+  std::int64_t block_cols_ = 1;
   std::int64_t num_units_ = 0;
-  tensor::Shape shape_;
-  tensor::Strides src_strides_;
+
+  Strategy strategy_ = Strategy::kNothing;
+  bool full_lines_ = false;
+  bool pack_ = false;
+  bool stream_ = false;
   tensor::DataType dst_dtype_ = tensor::DataType::kFloat32;
   tensor::DataType src_dtype_ = tensor::DataType::kFloat32;
-  int dst_item_bytes_ = 4;
-  int src_item_bytes_ = 4;
+  std::uint8_t dst_item_bytes_ = 4;
+  std::uint8_t src_item_bytes_ = 4;
+
+  // For FirstOffender: the logical order.
+  tensor::Shape shape_;
+  tensor::Strides src_strides_;
 };
 
 }  // namespace engine::strided

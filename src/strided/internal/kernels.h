@@ -1,0 +1,100 @@
+// strided/internal/kernels.h: the vector kernels, by signature, and how one target's are chosen.
+//
+// Pointers have any alignment and the two sides are disjoint. Tables of offsets are in bytes; they
+//          let one
+// kernel serve regular rows and rows that enumerate several axes.
+#ifndef ENGINE_STRIDED_INTERNAL_KERNELS_H_
+#define ENGINE_STRIDED_INTERNAL_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "strided/internal/active_target.h"
+#include "tensor/dtype.h"
+
+namespace engine::strided {
+
+// Converts `rows` runs of `cols` elements: run r goes from src + src_offsets[r] to dst +
+// dst_offsets[r]. False when an element was not representable; the destination's elements are then
+// unspecified.
+struct CastRowsJob {
+  std::byte* dst;
+  const std::byte* src;
+  const std::int64_t* dst_offsets;
+  const std::int64_t* src_offsets;
+  std::int64_t rows;
+  std::int64_t cols;
+};
+using CastRows = bool (*)(const CastRowsJob& job);
+
+// `rows` runs of `row_bytes` bytes: run r goes from src + src_offsets[r] to dst + dst_offsets[r].
+// With `stream`, full lines bypass the caches, and a fence follows.
+struct RowsJob {
+  std::byte* dst;
+  const std::byte* src;
+  const std::int64_t* dst_offsets;
+  const std::int64_t* src_offsets;
+  std::int64_t rows;
+  std::int64_t row_bytes;
+  bool stream;
+};
+using CopyRows = void (*)(const RowsJob& job);
+
+// `rows` rows of `cols` elements: element c of row r goes from src + src_offsets[r] + c * src_step
+// to dst + dst_offsets[r] + c * dst_step; steps in elements, one of them 1.
+struct StridedRowsJob {
+  std::byte* dst;
+  const std::byte* src;
+  const std::int64_t* dst_offsets;
+  const std::int64_t* src_offsets;
+  std::int64_t rows;
+  std::int64_t cols;
+  std::int64_t dst_step;
+  std::int64_t src_step;
+};
+using CopyStridedRows = void (*)(const StridedRowsJob& job);
+
+// A matrix of `rows` source rows of `cols` contiguous elements, written as `cols` destination rows
+// of `rows` contiguous elements: element c of source row r goes from src + src_offsets[r] + c *
+// item to dst + dst_offsets[c] + r * item.
+struct TransposeJob {
+  std::byte* dst;
+  const std::byte* src;
+  const std::int64_t* src_offsets;  // rows entries
+  const std::int64_t* dst_offsets;  // cols entries
+  std::int64_t rows;
+  std::int64_t cols;
+  bool full_lines;  // load whole source lines and split them, instead of 16-byte blocks
+  bool stream;      // destination rows are 64-byte aligned: bypass the caches, then fence
+};
+using Transpose = void (*)(const TransposeJob& job);
+
+// Kernels for one target and item size, never null.
+struct CopyKernels {
+  CopyRows copy_rows = nullptr;
+  CopyStridedRows copy_strided_rows = nullptr;
+  Transpose transpose = nullptr;
+};
+
+// item_bytes is 1, 2, 4 or 8.
+[[nodiscard]] CopyKernels CopyKernelsFor(Target target, int item_bytes);
+// Null when the pair does not convert.
+[[nodiscard]] CastRows CastRowsFor(Target target, tensor::DataType src, tensor::DataType dst);
+
+// What the two functions above put together, one per file of kernels.
+[[nodiscard]] CopyRows CopyRowsFor(Target target);
+[[nodiscard]] CopyStridedRows CopyStridedRowsFor(Target target, int item_bytes);
+[[nodiscard]] Transpose TransposeFor(Target target, int item_bytes);
+[[nodiscard]] CastRows CastFromFloatsFor(Target target, tensor::DataType src, tensor::DataType dst);
+[[nodiscard]] CastRows CastFromHalvesFor(Target target, tensor::DataType src, tensor::DataType dst);
+[[nodiscard]] CastRows CastFromNarrowIntegersFor(Target target, tensor::DataType src,
+                                                 tensor::DataType dst);
+[[nodiscard]] CastRows CastFromWideIntegersFor(Target target, tensor::DataType src,
+                                               tensor::DataType dst);
+// The definition itself, element by element, for Target::kScalar.
+[[nodiscard]] CopyKernels ScalarCopyKernels(int item_bytes);
+[[nodiscard]] CastRows ScalarCastRows(tensor::DataType src, tensor::DataType dst);
+
+}  // namespace engine::strided
+
+#endif  // ENGINE_STRIDED_INTERNAL_KERNELS_H_

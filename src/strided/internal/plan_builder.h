@@ -1,0 +1,31 @@
+// strided/internal/plan_builder.h: turns a normalised layout into a CopyPlan's strategy and blocks.
+#ifndef ENGINE_STRIDED_INTERNAL_PLAN_BUILDER_H_
+#define ENGINE_STRIDED_INTERNAL_PLAN_BUILDER_H_
+
+#include <cstdint>
+
+#include "strided/copy_plan.h"
+#include "strided/layout.h"
+
+namespace engine::strided {
+
+class PlanBuilder {
+ public:
+  // Fills `plan`, whose dtypes and item sizes are set.
+  explicit PlanBuilder(CopyPlan& plan) : plan_(plan) {}
+  void Build(const Layout& layout);
+
+ private:
+  void BuildRows(const Layout& layout);
+  // False when the matrices are too small to be worth it.
+  [[nodiscard]] bool BuildTranspose(const Layout& layout, int src_inner);
+  // Cuts rows and columns into blocks of the given sizes and counts the units; a last block takes
+  // over a remainder below `min_block`.
+  void SetBlocks(std::int64_t block_rows, std::int64_t block_cols, std::int64_t min_block);
+
+  CopyPlan& plan_;
+};
+
+}  // namespace engine::strided
+
+#endif  // ENGINE_STRIDED_INTERNAL_PLAN_BUILDER_H_

@@ -1,0 +1,65 @@
+// strided/internal/policy.h: how a normalised layout is traversed: the strategy, the blocks, the
+// order, and whether stores bypass the caches. A function of item size, strides and total size;
+// docs/design/strided.md cites the measurements behind each constant.
+#ifndef ENGINE_STRIDED_INTERNAL_POLICY_H_
+#define ENGINE_STRIDED_INTERNAL_POLICY_H_
+
+#include <cstdint>
+
+namespace engine::strided {
+
+// Sizes that separate the regimes, in bytes read plus written.
+struct CacheSizes {
+  std::int64_t l2;
+  std::int64_t last_level;
+};
+
+// Of this machine; asked of the system once.
+[[nodiscard]] const CacheSizes& SystemCacheSizes();
+
+// Tables of offsets on the stack hold this many rows or columns; blocks are smaller by what a last
+// block may take over from its successor (kMinBlock - 1).
+inline constexpr std::int64_t kMaxTableEntries = 2048;
+inline constexpr std::int64_t kMinBlock = 32;
+inline constexpr std::int64_t kMaxBlock = 1984;
+// Blocks that are gathered, converted or scattered go through scratch memory of this many elements.
+inline constexpr std::int64_t kScratchElements = 4096;
+inline constexpr std::int64_t kStagedBlock = 64;  // its square is kScratchElements
+// Runs at least this long are converted where they are; shorter ones are packed together first.
+inline constexpr std::int64_t kDirectCast = 16;
+// A packed block: rows of 512 bytes, each padded by a line so that they do not alias, and as many
+// as the scratch memory holds.
+inline constexpr std::int64_t kPackedRowBytes = 512;
+inline constexpr std::int64_t kPackedPitch = kPackedRowBytes + 64;
+inline constexpr std::int64_t kPackedCols = 48;
+// Matrices with fewer elements than this, one after another, are not worth a block each.
+inline constexpr std::int64_t kMinMatrix = 128;
+// Up to this many elements a nested loop beats every kernel.
+inline constexpr std::int64_t kElementLoopMax = 64;
+
+// How a matrix transpose is cut into blocks.
+struct TransposePolicy {
+  std::int64_t block_rows = 0;
+  std::int64_t block_cols = 0;
+  bool full_lines = false;  // TransposeJob
+  bool pack = false;        // transpose into a dense block in the L1 cache, then copy its rows out
+  bool stream = false;
+};
+
+// What the choice depends on.
+struct TransposeShape {
+  std::int64_t item_bytes;
+  std::int64_t total_bytes;    // read plus written by the whole plan
+  std::int64_t src_row_bytes;  // distance of source rows; of the innermost axis of several
+  std::int64_t dst_row_bytes;  // distance of destination rows, likewise
+  bool dst_rows_line_aligned;  // all destination rows begin alike within a 64-byte line
+};
+
+[[nodiscard]] TransposePolicy ChooseTranspose(const TransposeShape& shape);
+
+// Whether stores of a plan of this size should bypass the caches.
+[[nodiscard]] bool PaysToStream(std::int64_t total_bytes);
+
+}  // namespace engine::strided
+
+#endif  // ENGINE_STRIDED_INTERNAL_POLICY_H_

@@ -1,0 +1,189 @@
+#include "strided/internal/plan_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "strided/internal/policy.h"
+
+namespace engine::strided {
+namespace {
+
+// Rows and columns that keep a register tile and a cache block busy; axes are merged up to here.
+constexpr std::int64_t kEnough = 64;
+// Bytes of destination per unit of contiguous work: large against the cost of a call, small enough
+// to share.
+constexpr std::int64_t kUnitBytes = std::int64_t{1} << 18;
+
+// The axis with the smallest source stride; the inner one of equals.
+int SourceInnermost(const Layout& layout) {
+  int best = layout.rank - 1;
+  for (int i = layout.rank - 2; i >= 0; --i) {
+    if (layout.axes[static_cast<std::size_t>(i)].src_stride <
+        layout.axes[static_cast<std::size_t>(best)].src_stride) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+// The blocks that `extent` is cut into: `block` each; the last one takes a remainder below
+// `min_block`.
+std::int64_t CountBlocks(std::int64_t extent, std::int64_t block, std::int64_t min_block) {
+  const std::int64_t whole = std::max<std::int64_t>(extent / block, 1);
+  return extent - whole * block >= min_block ? whole + 1 : whole;
+}
+
+// A block size of at most `limit` that cuts `extent` into nearly equal parts.
+std::int64_t EvenBlock(std::int64_t extent, std::int64_t limit) {
+  const std::int64_t parts = (extent + limit - 1) / limit;
+  return (extent + parts - 1) / parts;
+}
+
+}  // namespace
+
+void PlanBuilder::Build(const Layout& layout) {
+  using Strategy = CopyPlan::Strategy;
+  if (layout.numel == 0) return;
+  if (layout.rank == 0 ||
+      (layout.rank == 1 && layout.axes[0].dst_stride == 1 && layout.axes[0].src_stride == 1)) {
+    plan_.strategy_ = Strategy::kContiguous;
+    plan_.cols_ = layout.numel;
+    plan_.stream_ = PaysToStream(layout.numel * (plan_.dst_item_bytes_ + plan_.src_item_bytes_));
+    SetBlocks(1, kUnitBytes / plan_.dst_item_bytes_, 1);
+    return;
+  }
+  if (layout.numel <= kElementLoopMax) {
+    plan_.strategy_ = Strategy::kElements;
+    std::copy_n(layout.axes.begin(), static_cast<std::size_t>(layout.rank), plan_.axes_.begin());
+    plan_.cols_rank_ = layout.rank;
+    plan_.cols_ = layout.numel;
+    plan_.num_units_ = 1;
+    return;
+  }
+  const int src_inner = SourceInnermost(layout);
+  if (src_inner == layout.rank - 1 || !BuildTranspose(layout, src_inner)) BuildRows(layout);
+}
+
+void PlanBuilder::BuildRows(const Layout& layout) {
+  using Strategy = CopyPlan::Strategy;
+  const Axis& inner = layout.axes[static_cast<std::size_t>(layout.rank - 1)];
+  const bool runs = inner.dst_stride == 1 && inner.src_stride == 1;
+  plan_.strategy_ = runs ? Strategy::kRows : Strategy::kStridedRows;
+  std::copy_n(layout.axes.begin(), static_cast<std::size_t>(layout.rank), plan_.axes_.begin());
+  plan_.rows_rank_ = layout.rank - 1;
+  plan_.cols_rank_ = 1;
+  plan_.cols_ = inner.extent;
+  plan_.rows_ = layout.numel / inner.extent;
+  plan_.stream_ =
+      runs && PaysToStream(layout.numel * (plan_.dst_item_bytes_ + plan_.src_item_bytes_));
+  const bool converts = plan_.dst_dtype_ != plan_.src_dtype_;
+  const bool staged = (converts && !(runs && inner.extent >= kDirectCast)) ||
+                      (inner.dst_stride != 1 && inner.src_stride != 1);
+  if (staged) {
+    const std::int64_t block_cols = EvenBlock(inner.extent, kScratchElements);
+    SetBlocks(std::min(kScratchElements / block_cols, kMaxBlock), block_cols, 1);
+  } else {
+    const std::int64_t block_cols = kUnitBytes / plan_.dst_item_bytes_;
+    SetBlocks(std::clamp<std::int64_t>(block_cols / inner.extent, 1, kMaxBlock), block_cols,
+              kMinBlock);
+  }
+}
+
+bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
+  const auto at = [&](int i) -> const Axis& { return layout.axes[static_cast<std::size_t>(i)]; };
+  // Rows start as the axis that is innermost in the destination, columns as the one innermost in
+  // the source; both absorb neighbours that continue them, the shorter one first, until they are
+  // long enough.
+  std::array<int, tensor::kMaxRank> rows{layout.rank - 1};
+  std::array<int, tensor::kMaxRank> cols{src_inner};
+  int rows_rank = 1;
+  int cols_rank = 1;
+  std::array<bool, tensor::kMaxRank> taken{};
+  taken[static_cast<std::size_t>(layout.rank - 1)] = taken[static_cast<std::size_t>(src_inner)] =
+      true;
+  plan_.rows_ = at(layout.rank - 1).extent;
+  plan_.cols_ = at(src_inner).extent;
+  const auto absorb = [&](bool into_rows) {
+    std::int64_t& extent = into_rows ? plan_.rows_ : plan_.cols_;
+    if (extent >= kEnough) return false;
+    auto& group = into_rows ? rows : cols;
+    int& group_rank = into_rows ? rows_rank : cols_rank;
+    const Axis& outermost = at(group[static_cast<std::size_t>(group_rank - 1)]);
+    for (int i = layout.rank - 1; i >= 0; --i) {
+      if (taken[static_cast<std::size_t>(i)]) continue;
+      const bool continues = into_rows
+                                 ? at(i).dst_stride == outermost.dst_stride * outermost.extent
+                                 : at(i).src_stride == outermost.src_stride * outermost.extent;
+      if (!continues) continue;
+      taken[static_cast<std::size_t>(i)] = true;
+      group[static_cast<std::size_t>(group_rank++)] = i;
+      extent *= at(i).extent;
+      return true;
+    }
+    return false;
+  };
+  while (absorb(plan_.rows_ <= plan_.cols_) || absorb(plan_.rows_ > plan_.cols_)) {
+  }
+  if (plan_.rows_ * plan_.cols_ < kMinMatrix) return false;
+
+  int next = 0;
+  for (int i = 0; i < layout.rank; ++i) {
+    if (!taken[static_cast<std::size_t>(i)]) plan_.axes_[static_cast<std::size_t>(next++)] = at(i);
+  }
+  plan_.outer_rank_ = next;
+  for (int i = rows_rank - 1; i >= 0; --i) {
+    plan_.axes_[static_cast<std::size_t>(next++)] = at(rows[static_cast<std::size_t>(i)]);
+  }
+  plan_.rows_rank_ = rows_rank;
+  for (int i = cols_rank - 1; i >= 0; --i) {
+    plan_.axes_[static_cast<std::size_t>(next++)] = at(cols[static_cast<std::size_t>(i)]);
+  }
+  plan_.cols_rank_ = cols_rank;
+  plan_.strategy_ = CopyPlan::Strategy::kTranspose;
+
+  const Axis& row_axis = at(rows[0]);
+  const Axis& col_axis = at(cols[0]);
+  const bool direct =
+      plan_.dst_dtype_ == plan_.src_dtype_ && row_axis.dst_stride == 1 && col_axis.src_stride == 1;
+  // Rows are contiguous; where each begins depends on the other axes.
+  bool line_aligned = true;
+  for (int i = 0; i < layout.rank; ++i) {
+    const auto end = rows.begin() + rows_rank;
+    if (std::find(rows.begin(), end, i) != end) continue;
+    if (at(i).dst_stride * plan_.dst_item_bytes_ % 64 != 0) line_aligned = false;
+  }
+  TransposePolicy policy = ChooseTranspose(
+      {.item_bytes = plan_.dst_item_bytes_,
+       .total_bytes = layout.numel * (plan_.dst_item_bytes_ + plan_.src_item_bytes_),
+       .src_row_bytes = row_axis.src_stride * plan_.src_item_bytes_,
+       .dst_row_bytes = col_axis.dst_stride * plan_.dst_item_bytes_,
+       .dst_rows_line_aligned = line_aligned});
+  if (!direct) {
+    policy.pack = false;
+    policy.stream = policy.stream && row_axis.dst_stride == 1;
+  }
+  plan_.full_lines_ = policy.full_lines;
+  plan_.pack_ = policy.pack;
+  plan_.stream_ = policy.stream;
+  if (!direct) {
+    SetBlocks(kStagedBlock, kStagedBlock, 1);
+  } else {
+    SetBlocks(policy.block_rows, policy.block_cols, policy.pack ? 1 : kMinBlock);
+  }
+  return true;
+}
+
+void PlanBuilder::SetBlocks(std::int64_t block_rows, std::int64_t block_cols,
+                            std::int64_t min_block) {
+  plan_.block_rows_ = block_rows;
+  plan_.block_cols_ = block_cols;
+  plan_.row_blocks_ = CountBlocks(plan_.rows_, block_rows, min_block);
+  plan_.col_blocks_ = CountBlocks(plan_.cols_, block_cols, min_block);
+  plan_.num_units_ = plan_.row_blocks_ * plan_.col_blocks_;
+  for (int i = 0; i < plan_.outer_rank_; ++i) {
+    plan_.num_units_ *= plan_.axes_[static_cast<std::size_t>(i)].extent;
+  }
+}
+
+}  // namespace engine::strided
