@@ -3,6 +3,10 @@
 
 #include <bit>
 #include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <type_traits>
 
 #include "strided/convert.h"

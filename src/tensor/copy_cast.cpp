@@ -35,23 +35,51 @@ core::Status RequireCastable(const char* operation, DataType dst, DataType src) 
   return core::OkStatus();
 }
 
+// What copy asks of its arguments, and what cast_into does.
+core::Status CheckCopy(const char* operation, const Tensor& dst, const Tensor& src) {
+  ENGINE_RETURN_IF_ERROR(RequireCpuPair(operation, dst, src));
+  ENGINE_RETURN_IF_ERROR(internal::RequireSameShape(operation, dst, src));
+  ENGINE_RETURN_IF_ERROR(internal::RequireSameDType(operation, dst, src));
+  return internal::RequireWritable(operation, dst);
+}
+
+core::Status CheckCastInto(const char* operation, const Tensor& dst, const Tensor& src) {
+  ENGINE_RETURN_IF_ERROR(RequireCpuPair(operation, dst, src));
+  ENGINE_RETURN_IF_ERROR(RequireCastable(operation, dst.dtype(), src.dtype()));
+  ENGINE_RETURN_IF_ERROR(internal::RequireSameShape(operation, dst, src));
+  return internal::RequireWritable(operation, dst);
+}
+
+strided::CopyPlan PlanOf(const Tensor& dst, const Tensor& src) {
+  return strided::CopyPlan::Make(src.shape(), dst.dtype(), dst.strides(), src.dtype(),
+                                 src.strides());
+}
+
 // Copies or converts every element of equal-shaped tensors of a convertible pair.
 core::Status Transfer(const Tensor& dst, const Tensor& src) {
   if (src.numel() == 0 || IsSameView(dst, src)) return core::OkStatus();
-  const strided::CopyPlan plan =
-      strided::CopyPlan::Make(src.shape(), dst.dtype(), dst.strides(), src.dtype(), src.strides());
+  const strided::CopyPlan plan = PlanOf(dst, src);
   if (plan.Run(dst.data(), src.data())) return core::OkStatus();
-  return plan.FirstOffender(src.data());
+  ENGINE_RETURN_IF_ERROR(plan.FirstOffender(src.data()));
+  // The offender is gone: the caller broke the rule that nobody writes the source meanwhile.
+  return core::InternalError("cast: the source of shape {} changed while it was read", src.shape());
 }
 
 }  // namespace
 
 core::Status copy(const Tensor& dst, const Tensor& src) {
-  ENGINE_RETURN_IF_ERROR(RequireCpuPair("copy", dst, src));
-  ENGINE_RETURN_IF_ERROR(internal::RequireSameShape("copy", dst, src));
-  ENGINE_RETURN_IF_ERROR(internal::RequireSameDType("copy", dst, src));
-  ENGINE_RETURN_IF_ERROR(internal::RequireWritable("copy", dst));
+  ENGINE_RETURN_IF_ERROR(CheckCopy("copy", dst, src));
   return Transfer(dst, src);
+}
+
+core::StatusOr<strided::CopyPlan> plan_copy(const Tensor& dst, const Tensor& src) {
+  ENGINE_RETURN_IF_ERROR(CheckCopy("plan_copy", dst, src));
+  return PlanOf(dst, src);
+}
+
+core::StatusOr<strided::CopyPlan> plan_cast(const Tensor& dst, const Tensor& src) {
+  ENGINE_RETURN_IF_ERROR(CheckCastInto("plan_cast", dst, src));
+  return PlanOf(dst, src);
 }
 
 core::StatusOr<Tensor> cast(const Tensor& src, DataType dtype, memory::Allocator* allocator) {
@@ -64,10 +92,7 @@ core::StatusOr<Tensor> cast(const Tensor& src, DataType dtype, memory::Allocator
 }
 
 core::Status cast_into(const Tensor& dst, const Tensor& src) {
-  ENGINE_RETURN_IF_ERROR(RequireCpuPair("cast_into", dst, src));
-  ENGINE_RETURN_IF_ERROR(RequireCastable("cast_into", dst.dtype(), src.dtype()));
-  ENGINE_RETURN_IF_ERROR(internal::RequireSameShape("cast_into", dst, src));
-  ENGINE_RETURN_IF_ERROR(internal::RequireWritable("cast_into", dst));
+  ENGINE_RETURN_IF_ERROR(CheckCastInto("cast_into", dst, src));
   return Transfer(dst, src);
 }
 

@@ -1,8 +1,11 @@
 #include <array>
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "core/checked_math.h"
 #include "strided/convert.h"
@@ -71,10 +74,21 @@ class ElementPattern {
   bool one_byte_ = true;
 };
 
+using Element = std::array<std::byte, 8>;
+
+// `value` as an element of `dtype`, of a tensor of that shape.
+core::StatusOr<Element> Represent(const char* operation, const Scalar& value, DataType dtype,
+                                  const Shape& shape) {
+  Element element{};
+  if (value.StoreAs(dtype, element.data())) return element;
+  return core::InvalidArgumentError("{}: value {} is not representable in {} (shape {})", operation,
+                                    value, dtype, shape);
+}
+
 // Writes `value` to every element. The order does not matter, so the axes are merged first.
-core::Status FillElements(const Tensor& tensor, const Scalar& value) {
-  std::array<std::byte, 8> element{};
-  ENGINE_RETURN_IF_ERROR(value.StoreAs(tensor.dtype(), element.data()));
+core::Status FillElements(const char* operation, const Tensor& tensor, const Scalar& value) {
+  ENGINE_ASSIGN_OR_RETURN(const Element element,
+                          Represent(operation, value, tensor.dtype(), tensor.shape()));
   if (tensor.numel() == 0) return core::OkStatus();
 
   const auto item_bytes = static_cast<std::size_t>(itemsize(tensor.dtype()));
@@ -166,21 +180,23 @@ core::StatusOr<Tensor> ones(Shape shape, DataType dtype, Device device,
 core::StatusOr<Tensor> full(Shape shape, Scalar value, DataType dtype, Device device,
                             memory::Allocator* allocator) {
   ENGINE_ASSIGN_OR_RETURN(Tensor result, Tensor::empty(shape, dtype, device, allocator));
-  ENGINE_RETURN_IF_ERROR(FillElements(result, value));
+  ENGINE_RETURN_IF_ERROR(FillElements("full", result, value));
   return result;
 }
 
 core::StatusOr<Tensor> arange(std::int64_t start, std::int64_t end, std::int64_t step,
                               DataType dtype, Device device, memory::Allocator* allocator) {
   ENGINE_ASSIGN_OR_RETURN(const std::int64_t count, CountSteps(start, end, step));
+  // Known before the storage is. A reserved dtype or a device without a backend is empty's error,
+  // whatever the elements. The sequence is monotonic: when its two ends are representable,
+  // everything between is.
+  if (count > 0 && device.is_cpu() && !is_reserved(dtype)) {
+    for (const std::int64_t end_value : {start, start + (count - 1) * step}) {
+      ENGINE_RETURN_IF_ERROR(Represent("arange", end_value, dtype, {count}).status());
+    }
+  }
   ENGINE_ASSIGN_OR_RETURN(Tensor result, Tensor::empty({count}, dtype, device, allocator));
   if (count == 0) return result;
-
-  // The sequence is monotonic: when its two ends are representable, everything between is.
-  const std::int64_t last = start + (count - 1) * step;
-  std::array<std::byte, 8> scratch{};
-  ENGINE_RETURN_IF_ERROR(Scalar(start).StoreAs(dtype, scratch.data()));
-  ENGINE_RETURN_IF_ERROR(Scalar(last).StoreAs(dtype, scratch.data()));
 
   const ArangeWriter write = SelectArangeWriter(dtype);
   const strided::ScopedDefaultFpEnvironment environment;
@@ -191,7 +207,7 @@ core::StatusOr<Tensor> arange(std::int64_t start, std::int64_t end, std::int64_t
 core::Status fill(const Tensor& tensor, Scalar value) {
   internal::CheckOnCpu("fill", tensor);
   ENGINE_RETURN_IF_ERROR(internal::RequireWritable("fill", tensor));
-  return FillElements(tensor, value);
+  return FillElements("fill", tensor, value);
 }
 
 }  // namespace engine::tensor::ops

@@ -1,12 +1,15 @@
 // tensor/ops.h: factories, fills, comparison, printing, copy and cast of CPU tensors.
-// Layer 3. Free functions; none spawns a thread, keeps a reference or throws.
+// Layer 3. Free functions; none spawns a thread, keeps a reference or throws (but those that return
+// a std::string, whose allocation may).
 //
 // Everywhere: an undefined handle is a CHECK. Operations that read or write elements take any
 // strides and any address alignment. Elements of a bool tensor are read as byte != 0. A write into
 // read-only storage is InvalidArgument. On an error nothing has been changed, except where a
 // function says otherwise. Results do not depend on the floating-point mode (rounding, FTZ, DAZ)
-// the host has set. Thread safety: concurrent calls are safe unless one writes elements that
-// another touches. Source: docs/design/tensor.md, "Operations".
+// the host has set.
+//
+// Thread safety: concurrent calls are safe unless one writes elements that another touches.
+// Source: docs/design/tensor.md, "Operations".
 #ifndef ENGINE_TENSOR_OPS_H_
 #define ENGINE_TENSOR_OPS_H_
 
@@ -15,6 +18,7 @@
 
 #include "core/status.h"
 #include "memory/allocator.h"
+#include "strided/copy_plan.h"
 #include "tensor/device.h"
 #include "tensor/dtype.h"
 #include "tensor/scalar.h"
@@ -23,8 +27,7 @@
 
 namespace engine::tensor::ops {
 
-// --- Factories: fresh contiguous row-major tensors. Errors are Tensor::empty's, and those named.
-// ---
+// --- Factories: fresh contiguous row-major tensors. Errors: Tensor::empty's, and those named. ---
 
 [[nodiscard]] core::StatusOr<Tensor> zeros(Shape shape, DataType dtype,
                                            Device device = Device::Cpu(),
@@ -43,8 +46,7 @@ namespace engine::tensor::ops {
 // start, start + step, ... up to but without `end`; rank 1. Nothing to produce gives shape [0].
 // Computed in int64_t, element i as start + i * step; floating dtypes narrow as cast does.
 //   Errors   InvalidArgument: step 0; end - start or the element count overflows int64_t; an
-//   element
-//            that the integer dtype cannot represent (bool takes 0 and 1).
+//            element that the integer dtype cannot represent (bool takes 0 and 1).
 [[nodiscard]] core::StatusOr<Tensor> arange(std::int64_t start, std::int64_t end,
                                             std::int64_t step = 1,
                                             DataType dtype = DataType::kInt64,
@@ -60,8 +62,7 @@ namespace engine::tensor::ops {
 // then low + u * (high - low), narrowed as cast does (so that `high` itself can appear). The same
 // bits on every platform.
 //   Errors   InvalidArgument: read-only, not a floating dtype, low or high not finite, low > high,
-//   or
-//            high - low overflows.
+//            or high - low overflows.
 [[nodiscard]] core::Status fill_uniform(const Tensor& tensor, std::uint64_t seed, double low = 0,
                                         double high = 1);
 
@@ -70,8 +71,7 @@ namespace engine::tensor::ops {
 // the last z1. mean + stddev * z, narrowed as cast does. Deterministic per platform; across
 // platforms up to the last bit of libm.
 //   Errors   InvalidArgument: read-only, not a floating dtype, mean not finite, stddev negative or
-//   not
-//            finite.
+//            not finite.
 [[nodiscard]] core::Status fill_normal(const Tensor& tensor, std::uint64_t seed, double mean = 0,
                                        double stddev = 1);
 
@@ -117,10 +117,9 @@ struct AllCloseResult {
 // --- Printing ---
 
 // "Tensor(shape=[2, 3], dtype=float32, device=cpu)", a line break, then the elements as nested
-// rows;
-// "[]" without elements, "Tensor(undefined)" for an undefined handle. An axis longer than 2 *
-// edge_items shows its first and last edge_items with "..." between; only what is shown is read.
-// Floating values print in their shortest form that reads back exactly.
+// rows; "[]" without elements, "Tensor(undefined)" for an undefined handle. An axis longer than
+// 2 * edge_items shows its first and last edge_items with "..." between; only what is shown is
+// read. Floating values print in their shortest form that reads back exactly.
 //   CHECKs   edge_items > 0; cpu.
 [[nodiscard]] std::string to_string(const Tensor& tensor, int edge_items = 3);
 
@@ -130,21 +129,20 @@ struct AllCloseResult {
 // When both are the same view (buffer, offset, shape, and strides of axes longer than 1) it does
 // nothing.
 //   Errors   Unimplemented: a CUDA tensor. InvalidArgument: different shapes or dtypes, read-only
-//   dst. Aliasing otherwise the bytes of the two views must be disjoint; views of one buffer may
-//   interleave.
+//            dst.
+//   Aliasing otherwise the bytes of the two views must be disjoint; views of one buffer may
+//            interleave.
 [[nodiscard]] core::Status copy(const Tensor& dst, const Tensor& src);
 
 // A fresh contiguous tensor of another dtype (of the same: a deep copy). Any pair of floating and
 // integer dtypes:
-//   to floating  through double (exact but for 64-bit integers beyond 2^53), then double -> float
-//   ->
-//                half, each step to nearest even; out of range becomes infinity; a NaN stays NaN,
-//                is quieted, and keeps the payload bits that fit.
+//   to floating  through double (exact but for 64-bit integers beyond 2^53), then double ->
+//                float -> half, each step to nearest even; out of range becomes infinity; a NaN
+//                stays NaN, is quieted, and keeps the payload bits that fit.
 //   to integer   truncates toward zero, then must be in range.
 //   Errors   Unimplemented: a CUDA tensor or a reserved dtype (before the rest). InvalidArgument:
-//   bool
-//            on either side; an element that is not representable: the first in row-major order,
-//            its value and index are named. kOutOfMemory.
+//            bool on either side; an element that is not representable: the first in row-major
+//            order, its value and index are named. kOutOfMemory.
 [[nodiscard]] core::StatusOr<Tensor> cast(const Tensor& src, DataType dtype,
                                           memory::Allocator* allocator = nullptr);
 
@@ -153,6 +151,14 @@ struct AllCloseResult {
 //   Errors   those of cast and copy.
 //   Aliasing as copy; a dst that is the same view as src in the same dtype is left alone.
 [[nodiscard]] core::Status cast_into(const Tensor& dst, const Tensor& src);
+
+// The plans behind copy and cast_into, to run again and again on tensors of these layouts and
+// dtypes, or to share out over the caller's threads (strided/copy_plan.h). A plan holds no
+// addresses: run it with data() of each side, on tensors that are on the cpu, distinct, and kept
+// alive meanwhile.
+//   Errors   those of copy, and of cast_into, without the elements'.
+[[nodiscard]] core::StatusOr<strided::CopyPlan> plan_copy(const Tensor& dst, const Tensor& src);
+[[nodiscard]] core::StatusOr<strided::CopyPlan> plan_cast(const Tensor& dst, const Tensor& src);
 
 }  // namespace engine::tensor::ops
 

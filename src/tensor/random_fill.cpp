@@ -1,6 +1,8 @@
 // Compiled with -ffp-contract=off: low + u * (high - low) and mean + stddev * z fused into one
 // rounding give other bits, and which compiler and target fuse is not ours to choose.
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <random>
 
 #include "strided/convert.h"

@@ -26,6 +26,15 @@ constexpr std::size_t kStorageAlignment = 64;
                                   operation, dtype, shape);
 }
 
+// That the bytes of the elements can be counted. A layout may overlap itself, so that few bytes hold
+// more elements than that.
+[[nodiscard]] core::Status RequireCountable(const char* operation, const Shape& shape,
+                                            DataType dtype) {
+  if (core::CheckedMul<std::int64_t>(shape.numel(), itemsize(dtype))) return core::OkStatus();
+  return core::InvalidArgumentError("{}: the bytes of shape {} of {} overflow int64_t", operation,
+                                    shape, dtype);
+}
+
 // That the strides are ones from_strided_buffer takes.
 [[nodiscard]] core::Status RequireStrides(const Shape& shape, const Strides& strides) {
   if (strides.size() != shape.rank()) {
@@ -101,12 +110,9 @@ core::StatusOr<Tensor> Tensor::empty(Shape shape, DataType dtype, Device device,
                                     dtype);
   }
   ENGINE_RETURN_IF_ERROR(RequireStorable("empty", shape, dtype));
-  const auto bytes = core::CheckedMul<std::int64_t>(shape.numel(), itemsize(dtype));
-  if (!bytes.has_value()) {
-    return core::InvalidArgumentError("empty: the bytes of shape {} of {} overflow int64_t", shape,
-                                      dtype);
-  }
-  const auto size_bytes = static_cast<std::size_t>(*bytes);
+  ENGINE_RETURN_IF_ERROR(RequireCountable("empty", shape, dtype));
+  const std::size_t size_bytes =
+      static_cast<std::size_t>(shape.numel()) * static_cast<std::size_t>(itemsize(dtype));
   if (allocator == nullptr) allocator = memory::DefaultCpuAllocator();
   ENGINE_ASSIGN_OR_RETURN(memory::Buffer storage,
                           allocator->Allocate(size_bytes, kStorageAlignment));
@@ -137,6 +143,7 @@ core::StatusOr<Tensor> Tensor::from_strided_buffer(std::shared_ptr<memory::Buffe
                                                    Strides strides, DataType dtype) {
   ENGINE_CHECK(buffer != nullptr, "from_strided_buffer: the buffer is null");
   ENGINE_RETURN_IF_ERROR(RequireStorable("from_strided_buffer", shape, dtype));
+  ENGINE_RETURN_IF_ERROR(RequireCountable("from_strided_buffer", shape, dtype));
   ENGINE_RETURN_IF_ERROR(RequireStrides(shape, strides));
   ENGINE_RETURN_IF_ERROR(RequireWindow("from_strided_buffer", *buffer, byte_offset,
                                        ReachedElements(shape, strides), shape, strides, dtype));

@@ -81,8 +81,8 @@ class Tensor {
   // empty shape, do not matter but may not be negative. Layouts that overlap themselves are
   // accepted; writing through one is undefined.
   //   Errors   as from_buffer, in its order; InvalidArgument: not one stride per axis, a negative
-  //            stride, stride 0 on an axis of more than one element, or a reached window that
-  //            overflows or leaves the buffer.
+  //            stride, stride 0 on an axis of more than one element, numel * itemsize beyond int64_t, or
+  //            a reached window that overflows or leaves the buffer.
   [[nodiscard]] static core::StatusOr<Tensor> from_strided_buffer(
       std::shared_ptr<memory::Buffer> buffer, std::size_t byte_offset, Shape shape, Strides strides,
       DataType dtype);
@@ -93,7 +93,8 @@ class Tensor {
   [[nodiscard]] DataType dtype() const { return dtype_; }
   [[nodiscard]] Device device() const { return device_; }
   [[nodiscard]] std::int64_t numel() const { return shape_.numel(); }
-  [[nodiscard]] std::size_t nbytes() const {  // of the elements: numel * itemsize
+  // The bytes of the elements, numel * itemsize: of the shape, whether or not there is storage.
+  [[nodiscard]] std::size_t nbytes() const {
     return static_cast<std::size_t>(numel()) * static_cast<std::size_t>(itemsize(dtype_));
   }
   [[nodiscard]] bool is_contiguous() const { return IsContiguous(shape_, strides_); }

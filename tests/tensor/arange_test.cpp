@@ -92,7 +92,8 @@ TEST(ArangeTest, TheEndItselfNeedNotFit) {
   ENGINE_ASSERT_OK_AND_ASSIGN(const Tensor bytes, arange(0, 256, 1, kUInt8));
   EXPECT_EQ(bytes.numel(), 256);
   EXPECT_EQ(bytes.item<std::uint8_t>({255}), 255);
-  EXPECT_THAT(arange(0, 257, 1, kUInt8), StatusIs(kInvalid, "256 is not representable in uint8"));
+  EXPECT_THAT(arange(0, 257, 1, kUInt8),
+              StatusIs(kInvalid, "arange: value 256 is not representable in uint8 (shape [257])"));
   EXPECT_THAT(ValuesOf<std::int8_t>(*arange(0, 200, 100, kInt8)), ElementsAre(0, 100));
   EXPECT_THAT(ValuesOf<std::int8_t>(*arange(127, -129, -255, kInt8)), ElementsAre(127, -128));
   EXPECT_THAT(arange(-1, 3, 1, kUInt64), StatusIs(kInvalid, "-1 is not representable in uint64"));
@@ -129,11 +130,16 @@ TEST(ArangeTest, EmptyAndZeroStep) {
 TEST(ArangeTest, ErrorsOfAllocation) {
   EXPECT_THAT(arange(0, 300, 1, kInt4), StatusIs(core::StatusCode::kUnimplemented));
   EXPECT_THAT(arange(0, 3, 1, kFP8E4M3), StatusIs(core::StatusCode::kUnimplemented));
-  EXPECT_THAT(arange(0, 3, 1, kInt8, Device::Cuda(0)), StatusIs(core::StatusCode::kUnimplemented));
+  EXPECT_THAT(arange(0, 300, 1, kInt8, Device::Cuda(0)),
+              StatusIs(core::StatusCode::kUnimplemented));
   testing::CountingAllocator failing(0);
   EXPECT_THAT(arange(0, 3, 1, kInt8, Device::Cpu(), &failing), StatusIs(core::kOutOfMemory));
   testing::CountingAllocator allocator;
+  // The elements are judged first: nothing is allocated for what cannot be filled.
   EXPECT_THAT(arange(0, 300, 1, kInt8, Device::Cpu(), &allocator), StatusIs(kInvalid));
+  EXPECT_THAT(arange(0, 300, 1, kInt8, Device::Cpu(), &failing), StatusIs(kInvalid));
+  EXPECT_THAT(arange(0, std::int64_t{1} << 62, 1, kInt32), StatusIs(kInvalid, "arange: value"));
+  EXPECT_EQ(allocator.counts()->allocations, 0);
   ENGINE_EXPECT_OK(arange(0, 3, 1, kInt8, Device::Cpu(), &allocator));
   EXPECT_EQ(allocator.counts()->allocations, allocator.counts()->deletions);
 }

@@ -83,8 +83,12 @@ TEST(FactoriesTest, FullConvertsAsCast) {
 
 // P22: a value that the dtype cannot represent.
 TEST(FactoriesTest, FullRefusesWhatTheDTypeCannotRepresent) {
-  EXPECT_THAT(full({2}, 3.14, kInt32), StatusIs(kInvalid, "3.14 is not representable in int32"));
-  EXPECT_THAT(full({2}, 300, kInt8), StatusIs(kInvalid));
+  EXPECT_THAT(full({2}, 3.14, kInt32),
+              StatusIs(kInvalid, "full: value 3.14 is not representable in int32 (shape [2])"));
+  EXPECT_THAT(full({2, 3}, 300, kInt8),
+              StatusIs(kInvalid, "full: value 300 is not representable in int8 (shape [2, 3])"));
+  EXPECT_THAT(full({2}, std::numeric_limits<std::uint64_t>::max(), kInt64),
+              StatusIs(kInvalid, "18446744073709551615"));
   EXPECT_THAT(full({2}, -1, kUInt8), StatusIs(kInvalid));
   EXPECT_THAT(full({2}, std::numeric_limits<double>::quiet_NaN(), kInt64), StatusIs(kInvalid));
   EXPECT_THAT(full({2}, 2, kBool), StatusIs(kInvalid));

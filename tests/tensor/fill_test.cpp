@@ -106,7 +106,8 @@ TEST(FillTest, EndsAtAGuardPage) {
 // P22: an error writes nothing.
 TEST(FillTest, RefusesWhatTheDTypeCannotRepresent) {
   const Tensor tensor = testing::TensorOf<std::int8_t>({2}, {5, 6});
-  EXPECT_THAT(fill(tensor, 300), StatusIs(kInvalid, "300 is not representable in int8"));
+  EXPECT_THAT(fill(tensor, 300),
+              StatusIs(kInvalid, "fill: value 300 is not representable in int8 (shape [2])"));
   EXPECT_THAT(fill(tensor, 0.5), StatusIs(kInvalid));
   EXPECT_THAT(fill(tensor, std::numeric_limits<float>::infinity()), StatusIs(kInvalid));
   EXPECT_THAT(testing::ValuesOf<std::int8_t>(tensor), ::testing::ElementsAre(5, 6));

@@ -19,7 +19,6 @@
 namespace engine::tensor {
 namespace {
 
-using ::engine::testing::IsOk;
 using ::engine::testing::StatusIs;
 
 constexpr std::int64_t kMax64 = std::numeric_limits<std::int64_t>::max();
@@ -337,6 +336,13 @@ TEST_F(DimVectorDeathTest, IndexOutOfRange) {
   EXPECT_DEATH(static_cast<void>(constant[-1]), "index -1 is outside \\[0, 2\\)");
   EXPECT_DEATH(values[2] = 0, "index 2 is outside \\[0, 2\\)");
   EXPECT_DEATH(values[std::numeric_limits<int>::min()] = 0, "is outside \\[0, 2\\)");
+}
+
+TEST_F(DimVectorDeathTest, PopBackOfNothing) {
+  DimVector values{7};
+  values.pop_back();
+  EXPECT_TRUE(values.empty());
+  EXPECT_DEATH(values.pop_back(), "pop_back: no values");
 }
 
 TEST_F(DimVectorDeathTest, MoreThanEightValues) {

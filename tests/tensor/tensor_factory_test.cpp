@@ -16,6 +16,7 @@ namespace engine::tensor {
 namespace {
 
 using ::engine::testing::CountingAllocator;
+using ::engine::testing::IsOk;
 using ::engine::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -179,6 +180,17 @@ TEST(TensorFromBufferTest, NoElementsAtTheEnd) {
 }
 
 // P74: less payload than the shape says, through both front doors.
+// A self-overlapping layout reaches few bytes, yet nbytes() must be countable.
+TEST(TensorFromStridedBufferTest, ElementsWhoseBytesOverflow) {
+  const Shape shape = {234, 234, 234, 234, 234, 234, 234, 234};
+  EXPECT_THAT(Tensor::from_strided_buffer(MakeBuffer(16384), 0, shape, {1, 1, 1, 1, 1, 1, 1, 1},
+                                          DataType::kFloat64),
+              StatusIs(kInvalid, AllOf(HasSubstr("from_strided_buffer: "), HasSubstr("overflow"))));
+  EXPECT_THAT(Tensor::from_strided_buffer(MakeBuffer(16384), 0, shape, {1, 1, 1, 1, 1, 1, 1, 1},
+                                          DataType::kInt8),
+              IsOk());
+}
+
 TEST(TensorFromBufferTest, PayloadTooSmall) {
   const std::shared_ptr<memory::Buffer> buffer = MakeBuffer(16);
   EXPECT_THAT(Tensor::from_buffer(buffer, 0, {3, 100}, DataType::kInt64),

@@ -16,7 +16,6 @@ namespace {
 
 using ::engine::testing::HeapAllocationsOnThisThread;
 using ::engine::testing::ScopedHeapFailure;
-using ::engine::testing::StatusIs;
 
 // How many allocations `operation` makes; its result is destroyed inside.
 template <typename Operation>
