@@ -1,6 +1,7 @@
 # Each dependency is found in this order: a target that already exists, find_package, a download
 # when ENGINE_FETCH_DEPS is ON. The versions below are what the download takes; Debian 12's packages
-# are the oldest that are tested.
+# are the oldest that are tested. Of Abseil the download is newer than that: 20220623 lacks an
+# include of <cstdint> and does not compile with GCC 13.
 include(FetchContent)
 
 # engine_dependency(<package> TARGET <target> DEBIAN <package> REPOSITORY <git url> TAG <tag>
@@ -49,7 +50,7 @@ engine_dependency(
   TARGET absl::statusor
   DEBIAN libabsl-dev
   REPOSITORY https://github.com/abseil/abseil-cpp.git
-  TAG 20220623.1
+  TAG 20240116.2
   SETTINGS ABSL_PROPAGATE_CXX_STD=ON ABSL_ENABLE_INSTALL=${ENGINE_INSTALL})
 engine_dependency(
   fmt

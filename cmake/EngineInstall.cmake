@@ -35,6 +35,8 @@ foreach(external IN LISTS externals)
 endforeach()
 list(REMOVE_DUPLICATES ENGINE_PACKAGE_DEPENDENCIES)
 set(ENGINE_PACKAGE_COMPONENTS "${modules}")
+# For the tests of the package.
+set_property(GLOBAL PROPERTY ENGINE_DEPENDENCIES_IMPORTED ${all_imported})
 
 set(template "${PROJECT_SOURCE_DIR}/cmake/engine_tensorConfig.cmake.in")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/engine_tensorConfigVersion.cmake"

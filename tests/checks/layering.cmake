@@ -6,14 +6,18 @@
 #   - A file includes headers of its own module and of those its module reaches through DEPS.
 #     Ownership is per module, not per folder: tensor_base and tensor share one.
 #   - Private headers are included by their own module only.
-#   - Third-party headers come from the externals that the module declares or reaches; public
-#     headers cannot use those declared private.
+#   - What else is included from a folder comes from the externals that the module declares or
+#     reaches, or from system_folders; public headers cannot use externals declared private.
+#   - Highway's headers are for sources and -inl.h headers, which are compiled once per target.
 cmake_minimum_required(VERSION 3.24)
 cmake_path(ABSOLUTE_PATH SOURCE_ROOT)
 cmake_path(ABSOLUTE_PATH LAYERS)
 include("${LAYERS}")
 
 set(violations "")
+
+# Folders of the platform's headers.
+set(system_folders sys)
 
 # The folder that an external target's headers live in.
 function(external_folders out)
@@ -25,7 +29,7 @@ function(external_folders out)
 endfunction()
 
 # Modules are declared after their dependencies, so one pass closes the relation.
-set(third_party absl fmt hwy nlohmann gtest gmock benchmark)
+set(third_party "")
 foreach(module IN LISTS ENGINE_MODULES)
   set(reach_${module} ${module})
   set(externals "${ENGINE_MODULE_EXTERNAL_${module}}")
@@ -69,19 +73,23 @@ macro(check_include file header)
       list(APPEND violations
            "${file}: is a public header but includes ${header}, which is not installed")
     endif()
-  elseif(folder IN_LIST third_party AND NOT folder STREQUAL header)
+  elseif(EXISTS "${SOURCE_ROOT}/${header}" AND NOT IS_DIRECTORY "${SOURCE_ROOT}/${header}")
+    list(APPEND violations "${file}: includes ${header}, which no module declares")
+  elseif("${header}" MATCHES "/"
+         AND ("${line}" MATCHES "include[ \t]*<" OR folder IN_LIST third_party))
     if("${kind_${file}}" STREQUAL "HEADERS")
       set(allowed "${public_externals_${module}}")
     else()
       set(allowed "${private_externals_${module}}")
     endif()
-    if(NOT folder IN_LIST allowed)
+    if(NOT folder IN_LIST allowed AND NOT folder IN_LIST system_folders)
       list(APPEND violations
            "${file}: includes ${header}, an external that ${module} does not declare for it")
+    elseif(folder STREQUAL "hwy" AND NOT "${file}" MATCHES "\\.cpp$|-inl\\.h$")
+      list(APPEND violations "${file}: includes ${header}, but is neither a source nor -inl.h")
     endif()
-  elseif("${line}" MATCHES "include[ \t]*\"" OR (EXISTS "${SOURCE_ROOT}/${header}"
-                                                 AND NOT IS_DIRECTORY "${SOURCE_ROOT}/${header}"))
-    # In angle brackets only what exists here is ours: <memory> is not the folder.
+  elseif("${line}" MATCHES "include[ \t]*\"")
+    # In angle brackets a plain name is the standard library's: <memory> is not our folder.
     list(APPEND violations "${file}: includes ${header}, which no module declares")
   endif()
 endmacro()

@@ -14,7 +14,7 @@ set(ENGINE_MODULE_DEPS_base "core")
 set(ENGINE_MODULE_HEADERS_base "shared/shape.h")
 set(ENGINE_MODULE_DEPS_left "base")
 set(ENGINE_MODULE_HEADERS_left "left/left.h")
-set(ENGINE_MODULE_PRIVATE_HEADERS_left "left/internal/detail.h")
+set(ENGINE_MODULE_PRIVATE_HEADERS_left "left/internal/detail.h;left/internal/kernels-inl.h")
 set(ENGINE_MODULE_SOURCES_left "left/left.cpp")
 set(ENGINE_MODULE_EXTERNAL_PRIVATE_left "hwy::hwy")
 set(ENGINE_MODULE_DEPS_right "base")
@@ -34,8 +34,10 @@ function(write_tree root)
   file(WRITE "${root}/src/core/status.h" "#include <absl/status/status.h>\n#include <left>\n")
   file(WRITE "${root}/src/shared/shape.h" "#include \"core/status.h\"\n")
   file(WRITE "${root}/src/left/left.h" "#include \"shared/shape.h\"\n")
-  file(WRITE "${root}/src/left/internal/detail.h" "#include \"hwy/highway.h\"\n")
+  file(WRITE "${root}/src/left/internal/detail.h" "#include <sys/mman.h>\n")
+  file(WRITE "${root}/src/left/internal/kernels-inl.h" "#include \"hwy/highway.h\"\n")
   file(WRITE "${root}/src/left/left.cpp" "#include \"left/left.h\"\n"
+                                         "#include <hwy/foreach_target.h>\n"
                                          "#  include \"left/internal/detail.h\"\n")
   file(WRITE "${root}/src/right/right.h" "#include \"shared/shape.h\"\n")
   # Two levels below, through `left`; an external that only `core` declares.
@@ -95,6 +97,10 @@ rejects(test_support src/left/left.cpp "#include <testing/anything.h>" "which no
 rejects(external_in_public src/left/left.h "#include \"hwy/highway.h\"" "an external that left")
 rejects(external_undeclared src/shared/top.cpp "#include <nlohmann/json.hpp>" "external that top")
 rejects(external_private_above src/shared/top.cpp "#include \"hwy/highway.h\"" "external that top")
+rejects(external_unknown src/left/left.cpp "#include <Eigen/Dense>" "Dense, an external that left")
+rejects(platform_folder src/left/left.cpp "#include <linux/mman.h>" "mman.h, an external that left")
+rejects(highway_in_header src/left/internal/detail.h "#include <hwy/highway.h>"
+        "detail.h: includes hwy/highway.h, but is neither a source nor -inl.h")
 rejects(missing layers.cmake "set(ENGINE_MODULE_HEADERS_right \"right/right.h;right/gone.h\")"
         "right/gone.h: declared by right but missing")
 rejects(twice layers.cmake "set(ENGINE_MODULE_SOURCES_right \"left/left.cpp\")"

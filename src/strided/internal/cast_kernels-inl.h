@@ -440,11 +440,12 @@ inline constexpr bool kIsExactFloat = kIsHalfType<T> || std::is_same_v<T, float>
                                       (std::is_integral_v<T> && sizeof(T) <= 2);
 
 template <typename Src, typename Dst>
+inline constexpr bool kConverts =
+    !std::is_same_v<Src, bool> && !std::is_same_v<Dst, bool> && !std::is_same_v<Src, Dst>;
+
+template <typename Src, typename Dst>
 constexpr CastFn SelectPair() {
-  if constexpr (std::is_same_v<Src, bool> || std::is_same_v<Dst, bool> ||
-                std::is_same_v<Src, Dst>) {
-    return nullptr;
-  } else if constexpr (std::is_integral_v<Src> && std::is_integral_v<Dst>) {
+  if constexpr (std::is_integral_v<Src> && std::is_integral_v<Dst>) {
     return CastIntegers<Src, Dst>;
   } else if constexpr (kIsFloatingType<Dst>) {
     constexpr bool kThroughFloat = std::is_same_v<Dst, double> ? kIsExactFloat<Src>
@@ -485,9 +486,8 @@ CastRows SelectCast(tensor::DataType dst) {
       dst,
       [](auto tag) -> CastRows {
         using Dst = typename decltype(tag)::type;
-        constexpr CastFn kRun = SelectPair<Src, Dst>();
-        if constexpr (kRun != nullptr) {
-          return CastEachRow<Src, Dst, kRun>;
+        if constexpr (kConverts<Src, Dst>) {
+          return CastEachRow<Src, Dst, SelectPair<Src, Dst>()>;
         } else {
           return nullptr;
         }
