@@ -27,6 +27,7 @@ using tensor::float16;
 
 // F16C's conversions are exact and quiet NaNs, as cast wants; Highway's emulation for older x86
 // rounds wrongly in both directions, so those targets convert in integers.
+#undef ENGINE_HAS_F16_CONVERSION
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
 #define ENGINE_HAS_F16_CONVERSION 1
 #else
