@@ -46,7 +46,7 @@ class CopyPlan {
   [[nodiscard]] std::int64_t num_units() const { return num_units_; }
 
   // Runs units [begin, end). `dst` and `src` address the first logical element of each side. Takes
-  // up to 128 KiB of stack.
+  // up to 160 KiB of stack.
   //   Returns  false when an element was not representable in an integer destination dtype; the
   //            destination's elements are then unspecified, and FirstOffender says which it was.
   //   Pointers any alignment; null only when the shape is empty.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "core/checked_math.h"
 #include "strided/internal/policy.h"
 
 namespace engine::strided {
@@ -14,6 +15,12 @@ constexpr std::int64_t kEnough = 64;
 // Bytes of destination per unit of contiguous work: large against the cost of a call, small enough
 // to share.
 constexpr std::int64_t kUnitBytes = std::int64_t{1} << 18;
+
+// Bytes read plus written. Saturates, as all sizes here do: a plan can be made for layouts that no
+// memory holds.
+std::int64_t TotalBytes(const Layout& layout, std::int64_t dst_item, std::int64_t src_item) {
+  return core::SaturatingMul(layout.numel, dst_item + src_item);
+}
 
 // The axis with the smallest source stride; the inner one of equals.
 int SourceInnermost(const Layout& layout) {
@@ -36,8 +43,10 @@ std::int64_t CountBlocks(std::int64_t extent, std::int64_t block, std::int64_t m
 
 // A block size of at most `limit` that cuts `extent` into nearly equal parts.
 std::int64_t EvenBlock(std::int64_t extent, std::int64_t limit) {
-  const std::int64_t parts = (extent + limit - 1) / limit;
-  return (extent + parts - 1) / parts;
+  const auto divide_up = [](std::int64_t a, std::int64_t b) {
+    return a / b + (a % b != 0 ? 1 : 0);
+  };
+  return divide_up(extent, divide_up(extent, limit));
 }
 
 }  // namespace
@@ -49,7 +58,7 @@ void PlanBuilder::Build(const Layout& layout) {
       (layout.rank == 1 && layout.axes[0].dst_stride == 1 && layout.axes[0].src_stride == 1)) {
     plan_.strategy_ = Strategy::kContiguous;
     plan_.cols_ = layout.numel;
-    plan_.stream_ = PaysToStream(layout.numel * (plan_.dst_item_bytes_ + plan_.src_item_bytes_));
+    plan_.stream_ = PaysToStream(TotalBytes(layout, plan_.dst_item_bytes_, plan_.src_item_bytes_));
     SetBlocks(1, kUnitBytes / plan_.dst_item_bytes_, 1);
     return;
   }
@@ -76,7 +85,7 @@ void PlanBuilder::BuildRows(const Layout& layout) {
   plan_.cols_ = inner.extent;
   plan_.rows_ = layout.numel / inner.extent;
   plan_.stream_ =
-      runs && PaysToStream(layout.numel * (plan_.dst_item_bytes_ + plan_.src_item_bytes_));
+      runs && PaysToStream(TotalBytes(layout, plan_.dst_item_bytes_, plan_.src_item_bytes_));
   const bool converts = plan_.dst_dtype_ != plan_.src_dtype_;
   const bool staged = (converts && !(runs && inner.extent >= kDirectCast)) ||
                       (inner.dst_stride != 1 && inner.src_stride != 1);
@@ -112,9 +121,9 @@ bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
     const Axis& outermost = at(group[static_cast<std::size_t>(group_rank - 1)]);
     for (int i = layout.rank - 1; i >= 0; --i) {
       if (taken[static_cast<std::size_t>(i)]) continue;
-      const bool continues = into_rows
-                                 ? at(i).dst_stride == outermost.dst_stride * outermost.extent
-                                 : at(i).src_stride == outermost.src_stride * outermost.extent;
+      const bool continues =
+          into_rows ? at(i).dst_stride == core::CheckedMul(outermost.dst_stride, outermost.extent)
+                    : at(i).src_stride == core::CheckedMul(outermost.src_stride, outermost.extent);
       if (!continues) continue;
       taken[static_cast<std::size_t>(i)] = true;
       group[static_cast<std::size_t>(group_rank++)] = i;
@@ -151,13 +160,16 @@ bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
   for (int i = 0; i < layout.rank; ++i) {
     const auto end = rows.begin() + rows_rank;
     if (std::find(rows.begin(), end, i) != end) continue;
-    if (at(i).dst_stride * plan_.dst_item_bytes_ % 64 != 0) line_aligned = false;
+    if (core::SaturatingMul<std::int64_t>(at(i).dst_stride, plan_.dst_item_bytes_) % 64 != 0)
+      line_aligned = false;
   }
   TransposePolicy policy = ChooseTranspose(
       {.item_bytes = plan_.dst_item_bytes_,
-       .total_bytes = layout.numel * (plan_.dst_item_bytes_ + plan_.src_item_bytes_),
-       .src_row_bytes = row_axis.src_stride * plan_.src_item_bytes_,
-       .dst_row_bytes = col_axis.dst_stride * plan_.dst_item_bytes_,
+       .total_bytes = TotalBytes(layout, plan_.dst_item_bytes_, plan_.src_item_bytes_),
+       .src_row_bytes =
+           core::SaturatingMul<std::int64_t>(row_axis.src_stride, plan_.src_item_bytes_),
+       .dst_row_bytes =
+           core::SaturatingMul<std::int64_t>(col_axis.dst_stride, plan_.dst_item_bytes_),
        .dst_rows_line_aligned = line_aligned});
   if (!direct) {
     policy.pack = false;

@@ -48,7 +48,9 @@ bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
 
 Selection Select() {
   Selection selection;
-  const std::int64_t supported = hwy::SupportedTargets();
+  // What the CPU can do and the kernels were compiled for: with a wider baseline (-march) Highway
+  // leaves out the targets below it.
+  const std::int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
   for (const TargetInfo& info : kTargets) {
     if (info.highway_bit != 0 && (info.highway_bit < 0 || (supported & info.highway_bit) == 0)) {
       continue;

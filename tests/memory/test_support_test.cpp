@@ -7,8 +7,8 @@
 #include "core/status.h"
 #include "memory/buffer.h"
 #include "test_files.h"
-#include "testing/fault.h"
 #include "testing/allocators.h"
+#include "testing/fault.h"
 #include "testing/guarded_memory.h"
 #include "testing/status_matchers.h"
 

@@ -15,7 +15,6 @@ using testing::kHostFpModes;
 using testing::ReadFpControl;
 using testing::ReadFpFlags;
 using testing::ScopedFpControl;
-using testing::WriteFpControl;
 
 // Within the scope the mode is the default one; afterwards control word and sticky flags are the
 // host's again, whatever was computed meanwhile.

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -70,6 +71,26 @@ void ForEachElement(const LayoutCase& layout, std::size_t axis, std::int64_t dst
                    src + i * layout.src_strides[axis], visit);
   }
 }
+
+// Bytes whose first is `misalignment` past a cache line: stores that bypass the caches want whole
+// lines.
+class Storage {
+ public:
+  Storage(std::size_t bytes, std::size_t misalignment)
+      : bytes_(bytes + misalignment + 127, std::byte{0x5A}) {
+    const auto address = reinterpret_cast<std::uintptr_t>(bytes_.data());
+    start_ = (64 - address % 64) % 64 + misalignment;
+  }
+  [[nodiscard]] std::byte* data() { return bytes_.data() + start_; }
+  // The bytes from the first on, and what lies behind them.
+  [[nodiscard]] bool SameAs(Storage& other, std::size_t bytes) {
+    return std::memcmp(data(), other.data(), bytes) == 0;
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::size_t start_ = 0;
+};
 
 CopyPlan PlanOf(const LayoutCase& layout, DataType dst, DataType src) {
   return CopyPlan::Make(*Shape::FromDims(layout.dims), dst, Strides(layout.dst_strides), src,
@@ -132,20 +153,22 @@ void ExpectCopies(const LayoutCase& layout, DataType dtype, std::size_t misalign
   std::mt19937_64 random(42);
   const auto src_window = static_cast<std::size_t>(Window(layout.dims, layout.src_strides));
   const auto dst_window = static_cast<std::size_t>(Window(layout.dims, layout.dst_strides));
-  std::vector<std::byte> src(src_window * item + misalignment);
-  for (std::byte& byte : src) byte = static_cast<std::byte>(random());
-  std::vector<std::byte> expected(dst_window * item + misalignment + 64, std::byte{0x5A});
-  std::vector<std::byte> whole = expected;
-  std::vector<std::byte> pieces = expected;
+  Storage src(src_window * item, misalignment);
+  for (std::size_t i = 0; i < src_window * item; ++i)
+    src.data()[i] = static_cast<std::byte>(random());
+  const std::size_t compared = dst_window * item + 32;
+  Storage expected(compared, misalignment);
+  Storage whole(compared, misalignment);
+  Storage pieces(compared, misalignment);
   ForEachElement(layout, 0, 0, 0, [&](std::int64_t to, std::int64_t from) {
-    std::memcpy(expected.data() + misalignment + static_cast<std::size_t>(to) * item,
-                src.data() + misalignment + static_cast<std::size_t>(from) * item, item);
+    std::memcpy(expected.data() + static_cast<std::size_t>(to) * item,
+                src.data() + static_cast<std::size_t>(from) * item, item);
   });
   const CopyPlan plan = PlanOf(layout, dtype, dtype);
-  ASSERT_TRUE(plan.Run(whole.data() + misalignment, src.data() + misalignment));
-  ASSERT_TRUE(whole == expected);
-  ASSERT_TRUE(RunInPieces(plan, pieces.data() + misalignment, src.data() + misalignment, random));
-  ASSERT_TRUE(pieces == expected);
+  ASSERT_TRUE(plan.Run(whole.data(), src.data()));
+  ASSERT_TRUE(whole.SameAs(expected, compared));
+  ASSERT_TRUE(RunInPieces(plan, pieces.data(), src.data(), random));
+  ASSERT_TRUE(pieces.SameAs(expected, compared));
 }
 
 TEST(LargeLayoutTest, CopiesEveryItemSizeAlignedOrNot) {
@@ -181,6 +204,38 @@ TEST(LargeLayoutTest, LayoutsLargerThanTheCaches) {
   ExpectCopies(Permuted("huge_transpose_u8", {kRows, kCols}, {1, 0}), DataType::kUInt8, 4);
   ExpectCopies({"huge_rows", {kRows, 4000}, {4000, 1}, {4100, 1}}, DataType::kInt32, 4);
   ExpectCopies({"huge_run", {kRows * kCols}, {1}, {1}}, DataType::kInt32, 1);
+  // Destination rows that begin alike within their lines, and tiles that end in neither direction.
+  ExpectCopies({"huge_transpose_with_tails", {3011, 6149}, {6160, 1}, {1, 3011}}, DataType::kInt32,
+               0);
+}
+
+// Casts of that size go through a block in the cache; an element that does not fit stops them.
+TEST(LargeLayoutTest, CastsLargerThanTheCaches) {
+  const LayoutCase run = {"huge_cast", {12'000'000}, {1}, {1}};
+  const LayoutCase rows = {"huge_cast_rows", {3000, 4000}, {4000, 1}, {4001, 1}};
+  const LayoutCase transposed = {"huge_cast_transposed", {3008, 4000}, {4000, 1}, {1, 3008}};
+  for (const LayoutCase& layout : {run, rows, transposed}) {
+    SCOPED_TRACE(layout.name);
+    std::vector<float> src(static_cast<std::size_t>(Window(layout.dims, layout.src_strides)));
+    for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>(i * 7 % 251) - 125.0f;
+    std::vector<tensor::bfloat16> dst(
+        static_cast<std::size_t>(Window(layout.dims, layout.dst_strides)));
+    ASSERT_TRUE(
+        PlanOf(layout, DataType::kBFloat16, DataType::kFloat32).Run(dst.data(), src.data()));
+    std::int64_t wrong = 0;
+    ForEachElement(layout, 0, 0, 0, [&](std::int64_t to, std::int64_t from) {
+      // Integers of at most 7 bits are exact in bfloat16.
+      if (static_cast<float>(dst[static_cast<std::size_t>(to)]) !=
+          src[static_cast<std::size_t>(from)]) {
+        ++wrong;
+      }
+    });
+    EXPECT_EQ(wrong, 0);
+    const CopyPlan checked = PlanOf(layout, DataType::kInt8, DataType::kFloat32);
+    EXPECT_TRUE(checked.Run(dst.data(), src.data()));
+    src.back() = 128.0f;
+    EXPECT_FALSE(checked.Run(dst.data(), src.data()));
+  }
 }
 
 // Fused conversions: float to half by the half's own constructor (no NaN among the values),
@@ -236,6 +291,22 @@ TEST(LargeLayoutTest, OneOffenderAmongManyElements) {
     src[at] = 1.0f;
   }
   EXPECT_TRUE(plan.Run(dst.data(), src.data()));
+}
+
+// Making a plan is arithmetic on the layout alone, and must not overflow on ones that no memory
+// holds.
+TEST(LargeLayoutTest, PlansForAbsurdLayoutsCanBeMade) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+  const DataType byte = DataType::kInt8;
+  EXPECT_GT(CopyPlan::Make({kHuge}, byte, {1}, byte, {1}).num_units(), 0);
+  EXPECT_GT(CopyPlan::Make({kHuge}, DataType::kFloat64, {1}, DataType::kInt64, {3}).num_units(), 0);
+  EXPECT_GT(CopyPlan::Make({kMax}, byte, {1}, DataType::kInt16, {2}).num_units(), 0);
+  EXPECT_GT(CopyPlan::Make({300, 300}, byte, {kMax, 1}, byte, {1, kMax}).num_units(), 0);
+  EXPECT_GT(CopyPlan::Make({3, 3, 300}, DataType::kInt64, {kMax, kMax / 2, 1}, DataType::kInt64,
+                           {1, kMax, kMax / 3})
+                .num_units(),
+            0);
 }
 
 // FNV-1a over the results of a mixed workload: the same constant for every target and machine.

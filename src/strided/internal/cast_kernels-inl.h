@@ -39,7 +39,7 @@ using DU32 = hn::RebindToUnsigned<DF32>;
 using DI32 = hn::RebindToSigned<DF32>;
 using VF32 = hn::VFromD<DF32>;
 using VU32 = hn::VFromD<DU32>;
-constexpr int64_t kLanes = HWY_MAX_BYTES / 4 < 4 ? 4 : HWY_MAX_BYTES / 4;
+inline constexpr int64_t kLanes = HWY_MAX_BYTES / 4 < 4 ? 4 : HWY_MAX_BYTES / 4;
 
 // --- any element with an exact or single-rounded float, as kLanes floats ---
 
@@ -375,7 +375,7 @@ bool CastIntegersToFloating(std::byte* HWY_RESTRICT dst, const std::byte* HWY_RE
 }
 
 // Elements per step of the loops that go over a block twice; the block stays in the L1 cache.
-constexpr int64_t kBlockElements = 256;
+inline constexpr int64_t kBlockElements = 256;
 
 // Floating to integers: a block is tested before it is converted, so that no conversion is
 // undefined.
