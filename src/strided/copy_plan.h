@@ -20,6 +20,8 @@
 
 namespace engine::strided {
 
+enum class Regime : std::uint8_t;
+
 // True when CopyPlan can be made for the pair: equal dtypes that are not reserved, or two different
 // dtypes neither of which is bool or reserved.
 [[nodiscard]] bool IsConvertible(tensor::DataType dst, tensor::DataType src);
@@ -95,11 +97,14 @@ class CopyPlan {
   std::int64_t block_rows_ = 1;
   std::int64_t block_cols_ = 1;
   std::int64_t num_units_ = 0;
+  std::int64_t prefetch_bytes_ = 0;
+  std::int64_t prefetch_rows_ = 0;
 
   Strategy strategy_ = Strategy::kNothing;
   bool full_lines_ = false;
   bool pack_ = false;
   bool stream_ = false;
+  Regime regime_{};
   tensor::DataType dst_dtype_ = tensor::DataType::kFloat32;
   tensor::DataType src_dtype_ = tensor::DataType::kFloat32;
   std::uint8_t dst_item_bytes_ = 4;

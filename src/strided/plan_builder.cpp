@@ -54,11 +54,11 @@ std::int64_t EvenBlock(std::int64_t extent, std::int64_t limit) {
 void PlanBuilder::Build(const Layout& layout) {
   using Strategy = CopyPlan::Strategy;
   if (layout.numel == 0) return;
+  plan_.regime_ = RegimeOf(TotalBytes(layout, plan_.dst_item_bytes_, plan_.src_item_bytes_));
   if (layout.rank == 0 ||
       (layout.rank == 1 && layout.axes[0].dst_stride == 1 && layout.axes[0].src_stride == 1)) {
     plan_.strategy_ = Strategy::kContiguous;
     plan_.cols_ = layout.numel;
-    plan_.stream_ = PaysToStream(TotalBytes(layout, plan_.dst_item_bytes_, plan_.src_item_bytes_));
     SetBlocks(1, kUnitBytes / plan_.dst_item_bytes_, 1);
     return;
   }
@@ -84,8 +84,11 @@ void PlanBuilder::BuildRows(const Layout& layout) {
   plan_.cols_rank_ = 1;
   plan_.cols_ = inner.extent;
   plan_.rows_ = layout.numel / inner.extent;
-  plan_.stream_ =
-      runs && PaysToStream(TotalBytes(layout, plan_.dst_item_bytes_, plan_.src_item_bytes_));
+  if (runs && plan_.regime_ == Regime::kMemory) {
+    // Stores that bypass the caches may come in any order; loads had better not.
+    std::stable_sort(plan_.axes_.begin(), plan_.axes_.begin() + plan_.rows_rank_,
+                     [](const Axis& a, const Axis& b) { return a.src_stride > b.src_stride; });
+  }
   const bool converts = plan_.dst_dtype_ != plan_.src_dtype_;
   const bool staged = (converts && !(runs && inner.extent >= kDirectCast)) ||
                       (inner.dst_stride != 1 && inner.src_stride != 1);
@@ -93,7 +96,8 @@ void PlanBuilder::BuildRows(const Layout& layout) {
     const std::int64_t block_cols = EvenBlock(inner.extent, kScratchElements);
     SetBlocks(std::min(kScratchElements / block_cols, kMaxBlock), block_cols, 1);
   } else {
-    const std::int64_t block_cols = kUnitBytes / plan_.dst_item_bytes_;
+    const std::int64_t unit_bytes = plan_.regime_ == Regime::kMemory ? 4 * kUnitBytes : kUnitBytes;
+    const std::int64_t block_cols = unit_bytes / plan_.dst_item_bytes_;
     SetBlocks(std::clamp<std::int64_t>(block_cols / inner.extent, 1, kMaxBlock), block_cols,
               kMinBlock);
   }
@@ -165,6 +169,7 @@ bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
   }
   TransposePolicy policy = ChooseTranspose(
       {.item_bytes = plan_.dst_item_bytes_,
+       .cols = plan_.cols_,
        .total_bytes = TotalBytes(layout, plan_.dst_item_bytes_, plan_.src_item_bytes_),
        .src_row_bytes =
            core::SaturatingMul<std::int64_t>(row_axis.src_stride, plan_.src_item_bytes_),
@@ -178,12 +183,31 @@ bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
   plan_.full_lines_ = policy.full_lines;
   plan_.pack_ = policy.pack;
   plan_.stream_ = policy.stream;
+  plan_.prefetch_bytes_ = policy.prefetch_bytes;
+  plan_.prefetch_rows_ = policy.prefetch_rows;
   if (!direct) {
-    SetBlocks(kStagedBlock, kStagedBlock, 1);
+    SetStagedBlocks(row_axis, col_axis);
   } else {
     SetBlocks(policy.block_rows, policy.block_cols, policy.pack ? 1 : kMinBlock);
   }
   return true;
+}
+
+void PlanBuilder::SetStagedBlocks(const Axis& row_axis, const Axis& col_axis) {
+  // A gathered block has the source's item size, a converted one the destination's.
+  const bool gathers = col_axis.src_stride != 1 || plan_.cols_ < kDirectCast;
+  const std::int64_t item =
+      gathers ? std::max(plan_.dst_item_bytes_, plan_.src_item_bytes_) : plan_.dst_item_bytes_;
+  const bool in_memory = plan_.regime_ == Regime::kMemory;
+  // Long rows convert faster, but from memory the pieces written matter more.
+  const std::int64_t most_cols = in_memory ? kStagedColsInMemory : kStagedCols;
+  const std::int64_t block_cols =
+      EvenBlock(plan_.cols_, std::min(most_cols, kScratchDataBytes / (kStagedRows * item)));
+  const std::int64_t limit = std::min(kScratchDataBytes / (block_cols * item), kMaxBlock);
+  const std::int64_t block_rows =
+      plan_.rows_ <= limit ? plan_.rows_ : limit / kStagedRows * kStagedRows;
+  plan_.pack_ = in_memory && row_axis.dst_stride == 1;
+  SetBlocks(block_rows, block_cols, 1);
 }
 
 void PlanBuilder::SetBlocks(std::int64_t block_rows, std::int64_t block_cols,

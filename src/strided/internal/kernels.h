@@ -1,8 +1,8 @@
 // strided/internal/kernels.h: the vector kernels, by signature, and how one target's are chosen.
 //
 // Pointers have any alignment and the two sides are disjoint. Tables of offsets are in bytes; they
-//          let one
-// kernel serve regular rows and rows that enumerate several axes.
+// let one kernel serve regular rows and rows that enumerate several axes. Prefetches reach only
+// rows of the same job.
 #ifndef ENGINE_STRIDED_INTERNAL_KERNELS_H_
 #define ENGINE_STRIDED_INTERNAL_KERNELS_H_
 
@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "strided/internal/active_target.h"
+#include "strided/internal/policy.h"
 #include "tensor/dtype.h"
 
 namespace engine::strided {
@@ -28,7 +29,7 @@ struct CastRowsJob {
 using CastRows = bool (*)(const CastRowsJob& job);
 
 // `rows` runs of `row_bytes` bytes: run r goes from src + src_offsets[r] to dst + dst_offsets[r].
-// With `stream`, full lines bypass the caches, and a fence follows.
+// In Regime::kMemory full lines bypass the caches; FenceStreams is the caller's.
 struct RowsJob {
   std::byte* dst;
   const std::byte* src;
@@ -36,12 +37,13 @@ struct RowsJob {
   const std::int64_t* src_offsets;
   std::int64_t rows;
   std::int64_t row_bytes;
-  bool stream;
+  Regime regime;
 };
 using CopyRows = void (*)(const RowsJob& job);
 
 // `rows` rows of `cols` elements: element c of row r goes from src + src_offsets[r] + c * src_step
-// to dst + dst_offsets[r] + c * dst_step; steps in elements, one of them 1.
+// to dst + dst_offsets[r] + c * dst_step; steps in elements, one of them 1. In Regime::kMemory full
+// lines of a dense destination bypass the caches where there is a kernel for it.
 struct StridedRowsJob {
   std::byte* dst;
   const std::byte* src;
@@ -51,6 +53,7 @@ struct StridedRowsJob {
   std::int64_t cols;
   std::int64_t dst_step;
   std::int64_t src_step;
+  Regime regime;
 };
 using CopyStridedRows = void (*)(const StridedRowsJob& job);
 
@@ -65,9 +68,16 @@ struct TransposeJob {
   std::int64_t rows;
   std::int64_t cols;
   bool full_lines;  // load whole source lines and split them, instead of 16-byte blocks
-  bool stream;      // destination rows are 64-byte aligned: bypass the caches, then fence
+  bool stream;      // destination rows are 64-byte aligned: bypass the caches
+  // With each tile, the source lines this far ahead along its rows are asked for, or this many rows
+  // ahead; 0: none.
+  std::int64_t prefetch_bytes;
+  std::int64_t prefetch_rows;
 };
 using Transpose = void (*)(const TransposeJob& job);
+
+// Orders stores that bypassed the caches before whatever the caller stores next.
+void FenceStreams();
 
 // Kernels for one target and item size, never null.
 struct CopyKernels {
