@@ -1,4 +1,4 @@
-// Copies of contiguous and strided rows. Highway includes this file again for each target
+// Copies of contiguous rows. Highway includes this file again for each target
 // (HWY_TARGET_INCLUDE); what is outside the target namespace is compiled once (HWY_ONCE).
 #include <cstddef>
 #include <cstdint>
@@ -22,9 +22,6 @@ namespace {
 #if HWY_TARGET != HWY_SCALAR
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <size_t kBytes>
-using UInt = hwy::UnsignedFromSize<kBytes>;
 
 using DBytes = hn::ScalableTag<uint8_t>;
 constexpr int64_t kVectorBytes = hn::MaxLanes(DBytes());
@@ -204,134 +201,14 @@ void CopyContiguousRows(const RowsJob& job) {
   }
 }
 
-// --- strided rows ---
-
-// Every second, third or fourth element of a run of vectors: kStep loads, then selections. Elements
-// between the wanted ones are read, never one after the last.
-template <int64_t kStep, class D, typename T>
-HWY_INLINE hn::VFromD<D> LoadEvery(D d, const T* HWY_RESTRICT src) {
-  const auto load = [&](int64_t k) HWY_ATTR {
-    return hn::LoadU(d, src + k * static_cast<int64_t>(hn::MaxLanes(d)));
-  };
-  if constexpr (kStep == 2) {
-    return hn::ConcatEven(d, load(1), load(0));
-  } else {
-    static_assert(kStep == 4);
-    return hn::ConcatEven(d, hn::ConcatEven(d, load(3), load(2)),
-                          hn::ConcatEven(d, load(1), load(0)));
-  }
-}
-
-// Elements until the destination's next whole line; 0 when the stores do not bypass the caches.
-template <bool kStream, typename T>
-HWY_INLINE int64_t StreamHead(const T* dst, int64_t count) {
-  if constexpr (!kStream) return 0;
-  const auto address = reinterpret_cast<uintptr_t>(dst);
-  // Elements that straddle lines never begin one.
-  if (address % sizeof(T) != 0) return count;
-  return HWY_MIN(count, static_cast<int64_t>(-address % kLine / sizeof(T)));
-}
-
-// A row whose vectors load(d, i) selects. Elements one by one up to the first whole line, and where
-// a vector's loads would reach past the row's last element.
-template <int64_t kStep, bool kStream, typename T, class Load>
-HWY_INLINE void DeinterleaveRow(T* HWY_RESTRICT dst, const T* HWY_RESTRICT src, int64_t count,
-                                Load&& load) {
-  const hn::ScalableTag<T> d;
-  constexpr int64_t kLanes = hn::MaxLanes(d);
-  const int64_t head = StreamHead<kStream>(dst, count);
-  int64_t i = 0;
-  for (; i < head; ++i) std::memcpy(dst + i, src + i * kStep, sizeof(T));
-  for (; i + kLanes < count; i += kLanes) {
-    if constexpr (kStream) {
-      hn::Stream(load(d, src + i * kStep), d, dst + i);
-    } else {
-      hn::StoreU(load(d, src + i * kStep), d, dst + i);
-    }
-  }
-  for (; i < count; ++i) std::memcpy(dst + i, src + i * kStep, sizeof(T));
-}
-
-#if HWY_TARGET == HWY_AVX3
-// Every third of three vectors of 4-byte elements, by two lookups in pairs of vectors (which
-// Highway 1.0 does not offer).
-struct LoadEveryThird {
-  // Lanes 0..10 come from the first two vectors (elements 0, 3, .. 30), the rest from the third.
-  alignas(64) static constexpr uint32_t kFirst[16] = {0,  3,  6,  9, 12, 15, 18, 21,
-                                                      24, 27, 30, 0, 0,  0,  0,  0};
-  alignas(64) static constexpr uint32_t kSecond[16] = {0, 1, 2,  3,  4,  5,  6,  7,
-                                                       8, 9, 10, 17, 20, 23, 26, 29};
-
-  template <class D>
-  HWY_INLINE hn::VFromD<D> operator()(D /*d*/, const uint32_t* from) const {
-    const __m512i low = _mm512_permutex2var_epi32(
-        _mm512_loadu_si512(from), _mm512_load_si512(kFirst), _mm512_loadu_si512(from + 16));
-    return hn::VFromD<D>{
-        _mm512_permutex2var_epi32(low, _mm512_load_si512(kSecond), _mm512_loadu_si512(from + 32))};
-  }
-};
-#endif
-
-template <bool kStream, typename T>
-HWY_INLINE void CopyStridedRow(T* HWY_RESTRICT dst, int64_t dst_step, const T* HWY_RESTRICT src,
-                               int64_t src_step, int64_t count) {
-  if (dst_step == 1 && src_step == 2) {
-    return DeinterleaveRow<2, kStream>(
-        dst, src, count, [](auto d, const T* from) HWY_ATTR { return LoadEvery<2>(d, from); });
-  }
-  if (dst_step == 1 && src_step == 4) {
-    return DeinterleaveRow<4, kStream>(
-        dst, src, count, [](auto d, const T* from) HWY_ATTR { return LoadEvery<4>(d, from); });
-  }
-#if HWY_TARGET == HWY_AVX3
-  if constexpr (sizeof(T) == 4) {
-    if (dst_step == 1 && src_step == 3) {
-      return DeinterleaveRow<3, kStream>(dst, src, count, LoadEveryThird());
-    }
-  }
-#endif
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(dst + i * dst_step, src + i * src_step, sizeof(T));
-  }
-}
-
-template <bool kStream, typename T>
-HWY_INLINE void CopyEachStridedRow(const StridedRowsJob& job) {
-  for (int64_t r = 0; r < job.rows; ++r) {
-    CopyStridedRow<kStream>(reinterpret_cast<T*>(job.dst + job.dst_offsets[r]), job.dst_step,
-                            reinterpret_cast<const T*>(job.src + job.src_offsets[r]), job.src_step,
-                            job.cols);
-  }
-}
-
-template <typename T>
-void CopyStridedRowsOf(const StridedRowsJob& job) {
-  job.regime == Regime::kMemory ? CopyEachStridedRow<true, T>(job)
-                                : CopyEachStridedRow<false, T>(job);
-}
-
 #endif  // HWY_TARGET != HWY_SCALAR
 
 }  // namespace
 
 #if HWY_TARGET == HWY_SCALAR
 CopyRows SelectCopyRows() { return nullptr; }
-CopyStridedRows SelectCopyStridedRows(int) { return nullptr; }
 #else
 CopyRows SelectCopyRows() { return CopyContiguousRows; }
-
-CopyStridedRows SelectCopyStridedRows(int item_bytes) {
-  switch (item_bytes) {
-    case 1:
-      return CopyStridedRowsOf<uint8_t>;
-    case 2:
-      return CopyStridedRowsOf<uint16_t>;
-    case 4:
-      return CopyStridedRowsOf<uint32_t>;
-    default:
-      return CopyStridedRowsOf<uint64_t>;
-  }
-}
 #endif
 
 }  // namespace HWY_NAMESPACE
@@ -346,11 +223,6 @@ void FenceStreams() { hwy::FlushStream(); }
 CopyRows CopyRowsFor(Target target) {
   static constexpr CopyRows (*kTable[])() = ENGINE_TARGET_TABLE(SelectCopyRows);
   return kTable[static_cast<std::size_t>(target)]();
-}
-
-CopyStridedRows CopyStridedRowsFor(Target target, int item_bytes) {
-  static constexpr CopyStridedRows (*kTable[])(int) = ENGINE_TARGET_TABLE(SelectCopyStridedRows);
-  return kTable[static_cast<std::size_t>(target)](item_bytes);
 }
 
 }  // namespace engine::strided

@@ -80,6 +80,7 @@ class CopyPlan {
     kRows,         // runs on both sides
     kStridedRows,  // rows along one axis, strided on one side or both
     kTranspose,    // contiguous along different axes
+    kInterleave,   // a few channels, in planes on one side and interleaved on the other
   };
 
   CopyPlan() = default;

@@ -22,14 +22,13 @@ std::int64_t TotalBytes(const Layout& layout, std::int64_t dst_item, std::int64_
   return core::SaturatingMul(layout.numel, dst_item + src_item);
 }
 
-// The axis with the smallest source stride; the inner one of equals.
+// The axis with the smallest source stride; the inner one of equals. An axis that repeats the same
+// elements (stride 0) is none along which the source is contiguous.
 int SourceInnermost(const Layout& layout) {
   int best = layout.rank - 1;
+  const auto stride = [&](int i) { return layout.axes[static_cast<std::size_t>(i)].src_stride; };
   for (int i = layout.rank - 2; i >= 0; --i) {
-    if (layout.axes[static_cast<std::size_t>(i)].src_stride <
-        layout.axes[static_cast<std::size_t>(best)].src_stride) {
-      best = i;
-    }
+    if (stride(i) != 0 && (stride(best) == 0 || stride(i) < stride(best))) best = i;
   }
   return best;
 }
@@ -70,8 +69,72 @@ void PlanBuilder::Build(const Layout& layout) {
     plan_.num_units_ = 1;
     return;
   }
+  if (BuildInterleave(layout)) return;
   const int src_inner = SourceInnermost(layout);
-  if (src_inner == layout.rank - 1 || !BuildTranspose(layout, src_inner)) BuildRows(layout);
+  if (src_inner != layout.rank - 1 && layout.axes[layout.rank - 1].src_stride != 0 &&
+      BuildTranspose(layout, src_inner)) {
+    return;
+  }
+  if (!BuildTable(layout)) BuildRows(layout);
+}
+
+bool PlanBuilder::BuildInterleave(const Layout& layout) {
+  const auto channels_fit = [](std::int64_t extent) { return extent >= 2 && extent <= 4; };
+  const auto is_channel = [&](const Axis& channel, const Axis& pixel) {
+    if (!channels_fit(channel.extent)) return false;
+    const bool to_planes =
+        channel.src_stride == 1 && pixel.src_stride == channel.extent && pixel.dst_stride == 1;
+    const bool to_pixels =
+        channel.dst_stride == 1 && pixel.dst_stride == channel.extent && pixel.src_stride == 1;
+    return to_planes || to_pixels;
+  };
+  for (int c = 0; c < layout.rank; ++c) {
+    for (int p = 0; p < layout.rank; ++p) {
+      const Axis& channel = layout.axes[static_cast<std::size_t>(c)];
+      const Axis& pixel = layout.axes[static_cast<std::size_t>(p)];
+      if (c == p || !is_channel(channel, pixel) || pixel.extent < kEnough) continue;
+      int next = 0;
+      for (int i = 0; i < layout.rank; ++i) {
+        if (i != c && i != p) {
+          plan_.axes_[static_cast<std::size_t>(next++)] = layout.axes[static_cast<std::size_t>(i)];
+        }
+      }
+      plan_.outer_rank_ = next;
+      plan_.axes_[static_cast<std::size_t>(next++)] = channel;
+      plan_.axes_[static_cast<std::size_t>(next)] = pixel;
+      plan_.rows_rank_ = plan_.cols_rank_ = 1;
+      plan_.cols_ = pixel.extent;
+      plan_.strategy_ = CopyPlan::Strategy::kInterleave;
+      const bool converts = plan_.dst_dtype_ != plan_.src_dtype_;
+      SetBlocks(1, converts ? kScratchElements / 4 : kUnitBytes / plan_.dst_item_bytes_, 1);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool PlanBuilder::BuildTable(const Layout& layout) {
+  if (layout.axes[static_cast<std::size_t>(layout.rank - 1)].extent >= kShortRow) return false;
+  // The destination is dense along the innermost axes, as many as the table holds.
+  std::int64_t count = 1;
+  int first = layout.rank;
+  while (first > 0) {
+    const Axis& axis = layout.axes[static_cast<std::size_t>(first - 1)];
+    if (axis.dst_stride != count || axis.extent > kMaxTabled / count) break;
+    count *= axis.extent;
+    --first;
+  }
+  if (layout.rank - first < 2) return false;
+  std::copy_n(layout.axes.begin(), static_cast<std::size_t>(layout.rank), plan_.axes_.begin());
+  plan_.strategy_ = CopyPlan::Strategy::kStridedRows;
+  plan_.rows_rank_ = first;
+  plan_.cols_rank_ = layout.rank - first;
+  plan_.cols_ = count;
+  plan_.rows_ = layout.numel / count;
+  const std::int64_t elements =
+      plan_.dst_dtype_ != plan_.src_dtype_ ? kScratchElements : kUnitBytes / plan_.dst_item_bytes_;
+  SetBlocks(std::clamp<std::int64_t>(elements / count, 1, kMaxBlock), count, 1);
+  return true;
 }
 
 void PlanBuilder::BuildRows(const Layout& layout) {

@@ -194,6 +194,8 @@ class PlanRunner::BlockRunner {
         return cast_ == nullptr ? CopyRowsBlock() : CastRowsBlock();
       case CopyPlan::Strategy::kStridedRows:
         return StridedRowsBlock();
+      case CopyPlan::Strategy::kInterleave:
+        return InterleaveBlock();
       default:
         return TransposeBlock();
     }
@@ -219,6 +221,44 @@ class PlanRunner::BlockRunner {
     return true;
   }
 
+  // Converted while it is interleaved.
+  bool InterleaveBlock() {
+    const bool to_planes = col_axis_.dst_stride == 1;
+    const auto job = [&](std::byte* dst, const std::byte* src, std::int64_t item) {
+      const std::int64_t plane = to_planes ? row_axis_.dst_stride : row_axis_.src_stride;
+      return InterleaveJob{dst, src, plane * item, cols_, row_axis_.extent, to_planes};
+    };
+    if (cast_ == nullptr) {
+      to_.interleave(job(to_base_, from_base_, dst_item_));
+      return true;
+    }
+    const std::int64_t count = cols_ * row_axis_.extent;
+    std::byte* const scratch = scratch_[0];
+    if (to_planes) {
+      if (!cast_({scratch, from_base_, &kNoOffset, &kNoOffset, 1, count})) return false;
+      to_.interleave(job(to_base_, scratch, dst_item_));
+      return true;
+    }
+    from_.interleave(job(scratch, from_base_, src_item_));
+    return cast_({to_base_, scratch, &kNoOffset, &kNoOffset, 1, count});
+  }
+
+  // A row of strided rows may be several axes.
+  bool IsTabled() const {
+    return plan_.strategy_ == CopyPlan::Strategy::kStridedRows && plan_.cols_rank_ > 1;
+  }
+
+  // The offsets of a row's elements, where a row is several axes; else null.
+  const std::int64_t* SourceTable() {
+    if (!IsTabled()) return nullptr;
+    if (!table_filled_) {
+      FillOffsets(col_axes_, plan_.cols_rank_, 0, plan_.cols_, Side::kSrc, src_item_,
+                  more_offsets_);
+      table_filled_ = true;
+    }
+    return more_offsets_;
+  }
+
   // Rows along one axis, strided on either side, converted on the way: gather, convert, scatter,
   // each step only where it is needed.
   bool StridedRowsBlock() {
@@ -226,7 +266,7 @@ class PlanRunner::BlockRunner {
     const std::int64_t src_step = col_axis_.src_stride;
     if (cast_ == nullptr && (dst_step == 1 || src_step == 1)) {
       to_.copy_strided_rows({to_base_, from_base_, dst_offsets_, src_offsets_, rows_, cols_,
-                             dst_step, src_step, plan_.regime_});
+                             dst_step, src_step, plan_.regime_, SourceTable()});
       return true;
     }
     const std::byte* dense = GatherRows();
@@ -248,12 +288,12 @@ class PlanRunner::BlockRunner {
   // The block's source rows, densely packed in scratch_[0].
   const std::byte* GatherRows() {
     FillRegular(cols_ * src_item_, rows_, scratch_offsets_);
-    if (col_axis_.src_stride == 1) {
+    if (col_axis_.src_stride == 1 && !IsTabled()) {
       from_.copy_rows({scratch_[0], from_base_, scratch_offsets_, src_offsets_, rows_,
                        cols_ * src_item_, Regime::kL2});
     } else {
       from_.copy_strided_rows({scratch_[0], from_base_, scratch_offsets_, src_offsets_, rows_,
-                               cols_, 1, col_axis_.src_stride, Regime::kL2});
+                               cols_, 1, col_axis_.src_stride, Regime::kL2, SourceTable()});
     }
     return scratch_[0];
   }
@@ -371,6 +411,7 @@ class PlanRunner::BlockRunner {
   std::byte* to_base_ = nullptr;
   const std::byte* from_base_ = nullptr;
   std::int64_t filled_col_block_ = -1;
+  bool table_filled_ = false;
 
   // Uninitialised on purpose: only what a block needs is written, before it is read.
   std::int64_t src_offsets_[kMaxTableEntries];

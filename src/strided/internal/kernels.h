@@ -43,7 +43,8 @@ using CopyRows = void (*)(const RowsJob& job);
 
 // `rows` rows of `cols` elements: element c of row r goes from src + src_offsets[r] + c * src_step
 // to dst + dst_offsets[r] + c * dst_step; steps in elements, one of them 1. In Regime::kMemory full
-// lines of a dense destination bypass the caches where there is a kernel for it.
+// lines of a dense destination bypass the caches where there is a kernel for it. With `src_table`,
+// element c comes from src + src_offsets[r] + src_table[c] instead, and dst_step is 1.
 struct StridedRowsJob {
   std::byte* dst;
   const std::byte* src;
@@ -54,8 +55,21 @@ struct StridedRowsJob {
   std::int64_t dst_step;
   std::int64_t src_step;
   Regime regime;
+  const std::int64_t* src_table = nullptr;
 };
 using CopyStridedRows = void (*)(const StridedRowsJob& job);
+
+// `count` pixels of 2, 3 or 4 channels, from planes to interleaved or back: channel k of pixel i is
+// item i of the plane at k * plane_bytes on one side, item i * channels + k on the other.
+struct InterleaveJob {
+  std::byte* dst;
+  const std::byte* src;
+  std::int64_t plane_bytes;
+  std::int64_t count;
+  std::int64_t channels;
+  bool to_planes;
+};
+using Interleave = void (*)(const InterleaveJob& job);
 
 // A matrix of `rows` source rows of `cols` contiguous elements, written as `cols` destination rows
 // of `rows` contiguous elements: element c of source row r goes from src + src_offsets[r] + c *
@@ -84,6 +98,7 @@ struct CopyKernels {
   CopyRows copy_rows = nullptr;
   CopyStridedRows copy_strided_rows = nullptr;
   Transpose transpose = nullptr;
+  Interleave interleave = nullptr;
 };
 
 // item_bytes is 1, 2, 4 or 8.
@@ -95,6 +110,7 @@ struct CopyKernels {
 [[nodiscard]] CopyRows CopyRowsFor(Target target);
 [[nodiscard]] CopyStridedRows CopyStridedRowsFor(Target target, int item_bytes);
 [[nodiscard]] Transpose TransposeFor(Target target, int item_bytes);
+[[nodiscard]] Interleave InterleaveFor(Target target, int item_bytes);
 [[nodiscard]] CastRows CastFromFloatsFor(Target target, tensor::DataType src, tensor::DataType dst);
 [[nodiscard]] CastRows CastFromHalvesFor(Target target, tensor::DataType src, tensor::DataType dst);
 [[nodiscard]] CastRows CastFromNarrowIntegersFor(Target target, tensor::DataType src,

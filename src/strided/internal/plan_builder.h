@@ -17,6 +17,9 @@ class PlanBuilder {
 
  private:
   void BuildRows(const Layout& layout);
+  // These return false, and leave the plan alone, when the layout is not theirs.
+  [[nodiscard]] bool BuildInterleave(const Layout& layout);
+  [[nodiscard]] bool BuildTable(const Layout& layout);
   // False when the matrices are too small to be worth it.
   [[nodiscard]] bool BuildTranspose(const Layout& layout, int src_inner);
   // Blocks that fit the scratch memory.

@@ -47,6 +47,9 @@ inline constexpr std::int64_t kPackedRowBytes = 512;
 inline constexpr std::int64_t kPackedCols = 48;
 // Matrices with fewer elements than this, one after another, are not worth a block each.
 inline constexpr std::int64_t kMinMatrix = 128;
+// Rows shorter than this are joined, and their elements found by a table of at most kMaxTabled.
+inline constexpr std::int64_t kShortRow = 16;
+inline constexpr std::int64_t kMaxTabled = 1024;
 // Up to this many elements a nested loop beats every kernel.
 inline constexpr std::int64_t kElementLoopMax = 64;
 
