@@ -1,6 +1,7 @@
 #include "governed/governed_tensor.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
 
@@ -68,6 +69,11 @@ void CopyElements(tensor::DataType dtype, const Shape& shape, void* dst, const S
 
 // The error paths are cold and out of line, so that what remains of each operation is short.
 
+[[gnu::cold, gnu::noinline]] core::Status RangeCountError(std::size_t count, const Shape& shape) {
+  return Fail(Failure::kDimensionMismatch, "View: {} ranges for shape {}, expected one per axis",
+              count, shape);
+}
+
 [[gnu::cold, gnu::noinline]] core::Status RangeError(const SliceRange& range, int axis,
                                                      const Shape& shape) {
   return Fail(Failure::kInvalidSliceRange,
@@ -106,7 +112,13 @@ TensorDescriptor GovernedHandle::Descriptor() const {
   return descriptor;
 }
 
-void GovernedHandle::Free() noexcept { const GovernedHandle released(std::move(*this)); }
+void GovernedHandle::Free() noexcept {
+  // Given back last: it may run a deleter, which finds this handle empty.
+  const SharedStorage released = std::move(storage_);
+  offset_ = 0;
+  shape_ = Shape();
+  strides_ = Strides();
+}
 
 core::Status GovernedHandle::Transpose(std::span<const int> axes) {
   CheckDefined("Transpose");
@@ -156,9 +168,9 @@ core::Status GovernedHandle::Reshape(std::span<const std::int64_t> dims) {
 
 core::Status GovernedHandle::Materialize(memory::Allocator* allocator) {
   CheckDefined("Materialize");
-  if (is_contiguous() && owns_storage()) return core::OkStatus();
-  ENGINE_ASSIGN_OR_RETURN(SharedStorage fresh, NewStorage(shape_.numel(), allocator));
   const Strides canonical = tensor::RowMajorStrides(shape_);
+  if (strides_ == canonical && owns_storage()) return core::OkStatus();
+  ENGINE_ASSIGN_OR_RETURN(SharedStorage fresh, NewStorage(shape_.numel(), allocator));
   CopyElements(dtype_, shape_, fresh.data(), canonical,
                storage_.data() + offset_ * tensor::itemsize(dtype_), strides_);
   strides_ = canonical;
@@ -223,30 +235,33 @@ core::Status GovernedHandle::TakeOver(memory::Buffer&& buffer, std::span<const s
   return core::OkStatus();
 }
 
-core::StatusOr<GovernedHandle::Window> GovernedHandle::WindowOf(
-    std::span<const SliceRange> ranges) const {
+core::Status GovernedHandle::CheckRanges(std::span<const SliceRange> ranges) const {
   CheckDefined("View");
-  if (ranges.size() != static_cast<std::size_t>(shape_.rank())) {
-    return Fail(Failure::kDimensionMismatch, "View: {} ranges for shape {}, expected one per axis",
-                ranges.size(), shape_);
-  }
-  DimVector dims;
-  core::StatusOr<Window> window{Window()};
-  window->offset = offset_;
-  for (int i = 0; i < shape_.rank(); ++i) {
-    const SliceRange& range = ranges[static_cast<std::size_t>(i)];
-    if (range.start < 0 || range.start >= range.end || range.end > shape_.dim(i) ||
-        range.step < 1) {
-      return RangeError(range, i, shape_);
+  const std::span<const std::int64_t> dims = shape_.dims();
+  if (ranges.size() != dims.size()) return RangeCountError(ranges.size(), shape_);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const auto& [start, end, step] = ranges[i];
+    if (start < 0 || start >= end || end > dims[i] || step < 1) {
+      return RangeError(ranges[i], static_cast<int>(i), shape_);
     }
-    dims.push_back((range.end - range.start - 1) / range.step + 1);
+  }
+  return core::OkStatus();
+}
+
+void GovernedHandle::NarrowTo(std::span<const SliceRange> ranges) {
+  std::array<std::int64_t, kMaxRank> extents;  // NOLINT: as many as there are ranges get a value
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const auto& [start, end, step] = ranges[i];
+    std::int64_t& stride = strides_[static_cast<int>(i)];
+    offset_ += start * stride;
+    extents[i] = end - start;
+    if (step == 1) continue;
+    extents[i] = (extents[i] - 1) / step + 1;
     // With more than one element left the new stride stays within the storage. With one it does not
     // matter, and is the largest number where the product has none.
-    window->strides.push_back(core::SaturatingMul(strides_[i], range.step));
-    window->offset += range.start * strides_[i];
+    stride = core::SaturatingMul(stride, step);
   }
-  ENGINE_ASSIGN_OR_RETURN(window->shape, Shape::FromDims(dims.values()));
-  return window;
+  shape_.ShrinkTo({extents.data(), ranges.size()});
 }
 
 core::Status GovernedHandle::CoordinateError(const char* operation,

@@ -109,7 +109,14 @@ class GovernedHandle {
  protected:
   explicit GovernedHandle(tensor::DataType dtype) : dtype_(dtype) {}
   GovernedHandle(const GovernedHandle&) noexcept = default;
-  GovernedHandle(GovernedHandle&& other) noexcept : GovernedHandle(other.dtype_) { Swap(other); }
+  GovernedHandle(GovernedHandle&& other) noexcept
+      : storage_(std::move(other.storage_)),
+        offset_(other.offset_),
+        shape_(other.shape_),
+        strides_(other.strides_),
+        dtype_(other.dtype_) {
+    other.Free();
+  }
   // The old share is given back last: it may run a deleter, which finds this handle in order.
   GovernedHandle& operator=(const GovernedHandle& other) noexcept {
     GovernedHandle incoming(other);
@@ -129,18 +136,9 @@ class GovernedHandle {
   [[nodiscard]] core::Status CopyFrom(const tensor::Tensor& source, memory::Allocator* allocator);
   [[nodiscard]] core::Status TakeOver(memory::Buffer&& buffer, std::span<const std::int64_t> dims);
 
-  // What a view of these ranges looks like, or why there is none.
-  struct Window {
-    tensor::Shape shape;
-    tensor::Strides strides;
-    std::int64_t offset = 0;
-  };
-  [[nodiscard]] core::StatusOr<Window> WindowOf(std::span<const SliceRange> ranges) const;
-  void NarrowTo(const Window& window) {
-    shape_ = window.shape;
-    strides_ = window.strides;
-    offset_ = window.offset;
-  }
+  // Whether a view of these ranges exists, and what turns a copy of this handle into it.
+  [[nodiscard]] core::Status CheckRanges(std::span<const SliceRange> ranges) const;
+  void NarrowTo(std::span<const SliceRange> ranges);
 
   // The index in the storage of the element at `coordinates`; negative when there is none, which
   // CoordinateError then explains.
@@ -247,9 +245,8 @@ class GovernedTensor : public GovernedHandle {
   //   Errors   DimensionMismatch: not one range per axis. InvalidSliceRange: not
   //            0 <= start < end <= extent, or a step below 1.
   [[nodiscard]] core::StatusOr<GovernedTensor> View(std::span<const SliceRange> ranges) const {
-    const core::StatusOr<Window> window = WindowOf(ranges);
-    if (!window.ok()) return window.status();
-    return NarrowedTo(*window);
+    ENGINE_RETURN_IF_ERROR(CheckRanges(ranges));
+    return NarrowedTo(ranges);
   }
   [[nodiscard]] core::StatusOr<GovernedTensor> View(
       std::initializer_list<SliceRange> ranges) const {
@@ -315,9 +312,10 @@ class GovernedTensor : public GovernedHandle {
 
   // Built inside the result: a handle is three cache lines, and moving one costs as much as the
   // rest of a view.
-  [[nodiscard]] core::StatusOr<GovernedTensor> NarrowedTo(const Window& window) const {
+  [[nodiscard]] core::StatusOr<GovernedTensor> NarrowedTo(
+      std::span<const SliceRange> ranges) const {
     core::StatusOr<GovernedTensor> view(*this);
-    view->NarrowTo(window);
+    view->NarrowTo(ranges);
     return view;
   }
 
