@@ -146,7 +146,7 @@ class GovernedHandle {
     const std::span<const std::int64_t> dims = shape_.dims();
     const std::span<const std::int64_t> strides = strides_.values();
     if (coordinates.size() != dims.size()) return -1;
-    std::int64_t index = offset_;  // never past the storage, so it cannot overflow
+    std::int64_t index = offset_;  // by invariant 1 never past the storage: it cannot overflow
     for (std::size_t i = 0; i < dims.size(); ++i) {
       // As unsigned numbers, where a negative coordinate is above every extent.
       if (static_cast<std::uint64_t>(coordinates[i]) >= static_cast<std::uint64_t>(dims[i])) {
@@ -154,7 +154,6 @@ class GovernedHandle {
       }
       index += coordinates[i] * strides[i];
     }
-    ENGINE_DCHECK(index < storage_size());
     return index;
   }
   [[nodiscard]] core::Status CoordinateError(const char* operation,

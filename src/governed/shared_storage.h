@@ -21,14 +21,14 @@ namespace engine::governed::internal {
 // Note [Exclusivity]
 // ~~~~~~~~~~~~~~~~~~
 // `sharers` counts references. Every decrement releases and the load that decides to write
-// acquires. When that load gives 1, it read the last decrement, or a later increment by the
-// reference that asks; read-modify-writes continue release sequences, so it synchronises with every
-// decrement before. All that the former sharers did to the memory, their reads above all, thus
-// happened before the write. Nobody can join meanwhile: new references come from existing ones, and
-// the only one left is busy here. With a relaxed load or decrement nothing orders a sharer's last
-// read before the write: it may return the value written after it let go. (So may a read guarded by
-// shared_ptr::use_count(), which is relaxed.) Increments need no order: whoever makes one holds a
-// reference already, and hands the new one on by means that synchronise.
+// acquires. When that load gives 1, every other reference has ended: what it read is the last
+// decrement or a modification after it. Read-modify-writes continue release sequences, so it
+// synchronises with every decrement. All that the former sharers did to the memory, their reads
+// above all, thus happened before the write. Nobody can join meanwhile: new references come from
+// existing ones, and the only one left is busy here. With a relaxed load or decrement nothing
+// orders a sharer's last read before the write: it may return the value written after it let go.
+// (So may a read guarded by shared_ptr::use_count(), which is relaxed.) Increments need no order:
+// whoever makes one holds a reference already, and hands the new one on by means that synchronise.
 //
 // Always atomic, even while the process has one thread: what libstdc++ saves there is not worth a
 // second protocol (figures in the design document). No fences, which ThreadSanitizer does not see.
