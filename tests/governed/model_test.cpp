@@ -19,6 +19,7 @@
 
 #include "governed/governed_tensor.h"
 #include "governed_test_util.h"
+#include "nested_values.h"
 #include "tensor/tensor.h"
 #include "testing/allocators.h"
 #include "testing/status_matchers.h"
@@ -27,58 +28,8 @@
 namespace engine::governed {
 namespace {
 
-using Dims = std::vector<std::int64_t>;
 using Governed = GovernedTensor<float>;
 using Outcome = std::optional<Failure>;  // none: success
-
-// A vector of vectors of ... of numbers.
-struct Nested {
-  std::vector<Nested> rows;
-  float value = 0;
-};
-
-// The nested vector of these extents whose element at `index` is element(index).
-Nested Build(const Dims& dims, const std::function<float(const Dims&)>& element, Dims prefix = {}) {
-  if (prefix.size() == dims.size()) return {{}, element(prefix)};
-  Nested result;
-  for (std::int64_t i = 0; i < dims[prefix.size()]; ++i) {
-    prefix.push_back(i);
-    result.rows.push_back(Build(dims, element, prefix));
-    prefix.pop_back();
-  }
-  return result;
-}
-
-float& At(Nested& nested, const Dims& index) {
-  Nested* at = &nested;
-  for (const std::int64_t i : index) at = &at->rows[static_cast<std::size_t>(i)];
-  return at->value;
-}
-
-void Flatten(const Nested& nested, std::vector<float>& out) {
-  if (nested.rows.empty()) out.push_back(nested.value);
-  for (const Nested& row : nested.rows) Flatten(row, out);
-}
-
-// The rows that `ranges` keep, from axis `axis` on.
-Nested Slice(const Nested& nested, const std::vector<SliceRange>& ranges, std::size_t axis = 0) {
-  if (axis == ranges.size()) return nested;
-  Nested result;
-  for (std::int64_t i = ranges[axis].start; i < ranges[axis].end; i += ranges[axis].step) {
-    result.rows.push_back(Slice(nested.rows[static_cast<std::size_t>(i)], ranges, axis + 1));
-  }
-  return result;
-}
-
-// Whether memory shows `nested` at `data`, `strides` elements apart.
-bool Shows(const float* data, const Dims& strides, const Nested& nested, std::size_t axis = 0) {
-  if (axis == strides.size()) return *data == nested.value;
-  for (const Nested& row : nested.rows) {
-    if (!Shows(data, strides, row, axis + 1)) return false;
-    data += strides[axis];
-  }
-  return true;
-}
 
 std::int64_t Product(const Dims& dims) {
   return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
