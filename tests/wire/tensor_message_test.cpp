@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -374,6 +375,27 @@ TEST(TensorMessagePayloadTest, StorageIsReleasedOnce) {
   }
   EXPECT_EQ(allocator.counts()->allocations, 4);
   EXPECT_EQ(allocator.counts()->deletions, 4);
+}
+
+// For ThreadSanitizer: const methods on one message, and its tensors, from two threads.
+TEST(TensorMessagePayloadTest, ConstMethodsRunConcurrently) {
+  TensorMessage message = CountingMessage(64);
+  message.set_quant_scale(1);
+  const auto use = [&message] {
+    for (int i = 0; i < 100; ++i) {
+      const core::StatusOr<tensor::Tensor> view = message.ToTensor();
+      TensorMessage sharer;
+      EXPECT_TRUE(sharer.shallow_copy(message).ok());
+      EXPECT_EQ(view->item<std::uint8_t>({63}), 64);
+      EXPECT_EQ(Encoded(sharer).size(), 324u);
+      EXPECT_EQ(message.Dequantize()->item<float>({1}), 2.0f);
+    }
+  };
+  std::thread other(use);
+  use();
+  other.join();
+  // Now storage is fresh, and the message's own again.
+  ENGINE_EXPECT_OK(message.create(64));
 }
 
 // A failed allocation changes nothing.
