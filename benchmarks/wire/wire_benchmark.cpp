@@ -1,7 +1,7 @@
 // Encoding, decoding and dequantising messages. Encoding and dequantising run against memcpy of the
-// same bytes in the same rounds: the counter `vs_memcpy` is the median of memcpy time over ours, for
-// encoding of the payload copied, for dequantising of the bytes read plus written, halved. Decoding
-// copies no payload, so its time must not depend on the size.
+// same bytes in the same rounds: the counter `vs_memcpy` is the median of memcpy time over ours,
+// for encoding of the payload copied, for dequantising of the bytes read plus written, halved.
+// Decoding copies no payload, so its time must not depend on the size.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // Shared memory in slots, and a socket that says which of them are whose.
 //
-// The memory is an anonymous file that both processes map: the sender to write, the receiver to read.
-// A slot belongs to the sender until it announces a message in it, and to the receiver until that
-// releases it. Both announcements are small packets on a Unix socket pair, which also orders the
-// memory accesses around them and tells when the other process has gone.
+// The memory is an anonymous file that both processes map: the sender to write, the receiver to
+// read. A slot belongs to the sender until it announces a message in it, and to the receiver until
+// that releases it. Both announcements are small packets on a Unix socket pair, which also orders
+// the memory accesses around them and tells when the other process has gone.
 #ifndef ENGINE_EXAMPLES_TENSOR_CHANNEL_CHANNEL_H_
 #define ENGINE_EXAMPLES_TENSOR_CHANNEL_CHANNEL_H_
 

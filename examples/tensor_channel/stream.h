@@ -1,5 +1,5 @@
-// What the stream consists of. Both processes make the same tensors, so that the receiver knows every
-// value it must see.
+// What the stream consists of. Both processes make the same tensors, so that the receiver knows
+// every value it must see.
 #ifndef ENGINE_EXAMPLES_TENSOR_CHANNEL_STREAM_H_
 #define ENGINE_EXAMPLES_TENSOR_CHANNEL_STREAM_H_
 

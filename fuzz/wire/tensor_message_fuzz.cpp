@@ -118,8 +118,8 @@ void Check(std::span<const std::uint8_t> bytes) {
 }  // namespace
 }  // namespace engine::wire
 
-// Twice: as they are, and as struct and payload within a proper envelope, whose frame mutations would
-// break most of the time.
+// Twice: as they are, and as struct and payload within a proper envelope, whose frame mutations
+// would break most of the time.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using engine::wire::kEnvelopeBytes;
   using engine::wire::kPayloadOffset;

@@ -1,6 +1,6 @@
 // Dequantisation of contiguous runs, once per target, and the walk over strided sources. Highway
-// includes this file again for each target (HWY_TARGET_INCLUDE); what is outside the target namespace
-// is compiled once (HWY_ONCE).
+// includes this file again for each target (HWY_TARGET_INCLUDE); what is outside the target
+// namespace is compiled once (HWY_ONCE).
 #include <array>
 #include <bit>
 #include <cstddef>

@@ -46,8 +46,8 @@ namespace engine::wire {
 // returns a Status, and a failed call changes nothing. Messages move; Clone copies. A moved-from
 // message has no payload and every field is zero.
 //
-// Thread safety: const methods may run concurrently on one message; a Tensor of ToTensor may be used
-// on any thread, whatever happens to the message.
+// Thread safety: const methods may run concurrently on one message; a Tensor of ToTensor may be
+// used on any thread, whatever happens to the message.
 class TensorMessage final : private TensorStruct {
  public:
   static constexpr std::uint8_t kMaxRank = 8;
@@ -102,9 +102,9 @@ class TensorMessage final : private TensorStruct {
   [[nodiscard]] static core::Status check_valid(std::span<const std::uint8_t> bytes);
 
   // Takes over the metadata of an envelope and borrows its payload; nothing is copied but the
-  // struct, nothing allocated, and nothing outside `bytes` read. The struct's pointer and owner byte
-  // are ignored, a rank above kMaxRank becomes kMaxRank, element_size() follows the dtype; all else
-  // is kept as it is, contradictions included. Any address.
+  // struct, nothing allocated, and nothing outside `bytes` read. The struct's pointer and owner
+  // byte are ignored, a rank above kMaxRank becomes kMaxRank, element_size() follows the dtype; all
+  // else is kept as it is, contradictions included. Any address.
   //   Errors   those of check_valid; InvalidArgument: the struct's size is not that of the payload;
   //            `bytes` overlap a payload that this message owns or shares.
   //   Lifetime `bytes` must outlive the payload: this message, its shallow copies, their tensors.
@@ -129,8 +129,8 @@ class TensorMessage final : private TensorStruct {
   //   CHECKs   a given allocator serves the cpu.
   [[nodiscard]] core::StatusOr<memory::Buffer> Encode(memory::Allocator* allocator = nullptr) const;
   // Encodes into `out` when it has the right size, else replaces it by a fresh Buffer.
-  //   Errors   those of Encode; InvalidArgument: out has the right size and is read-only, or is to be
-  //            replaced and holds the payload.
+  //   Errors   those of Encode; InvalidArgument: out has the right size and is read-only, or is to
+  //            be replaced and holds the payload.
   //   CHECKs   out is on the cpu.
   [[nodiscard]] core::Status operator>>(memory::Buffer& out) const;
 
@@ -146,10 +146,10 @@ class TensorMessage final : private TensorStruct {
   //            extent is 0). kOutOfMemory.
   [[nodiscard]] core::StatusOr<tensor::Tensor> ToTensor() const;
 
-  // A message about `tensor` that shares its storage. A contiguous tensor is borrowed as it is. With
-  // kKeepStrides a strided one keeps its strides, and the payload is everything between its first and
-  // last element: bytes that belong to other views of the storage are sent along. With kPack its
-  // elements are copied, and nothing else is sent.
+  // A message about `tensor` that shares its storage. A contiguous tensor is borrowed as it is.
+  // With kKeepStrides a strided one keeps its strides, and the payload is everything between its
+  // first and last element: bytes that belong to other views of the storage are sent along. With
+  // kPack its elements are copied, and nothing else is sent.
   //   Errors   Unimplemented: a CUDA tensor. InvalidArgument: rank 0 (unsqueeze it), an extent or
   //            stride above 2^32 - 1, or a layout that overlaps itself so that the payload would be
   //            smaller than its elements. kOutOfMemory.
@@ -161,8 +161,8 @@ class TensorMessage final : private TensorStruct {
   // A fresh row-major float32 tensor of the elements of a quantised message:
   // float(int64(q) - quant_zero_point) * quant_scale, each step rounded to nearest even. The same
   // bits on every CPU, whatever floating-point mode the host has set.
-  //   Errors   those of ToTensor; InvalidArgument: not int8 or uint8, a scale that is 0 (the message
-  //            is not quantised) or not finite. kOutOfMemory.
+  //   Errors   those of ToTensor; InvalidArgument: not int8 or uint8, a scale that is 0 (the
+  //            message is not quantised) or not finite. kOutOfMemory.
   //   CHECKs   a given allocator serves the cpu.
   [[nodiscard]] core::StatusOr<tensor::Tensor> Dequantize(
       memory::Allocator* allocator = nullptr) const;
@@ -170,8 +170,8 @@ class TensorMessage final : private TensorStruct {
   // --- Payload ---
 
   // Takes over all of `target`'s metadata and shares its payload (borrows it where target does).
-  //   Errors   InvalidArgument: target is this message, or depends on it: it views a payload that this
-  //            one owns, or borrows from one that this one shares.
+  //   Errors   InvalidArgument: target is this message, or depends on it: it views a payload that
+  //            this one owns, or borrows from one that this one shares.
   [[nodiscard]] core::Status shallow_copy(const TensorMessage& target);
   // Borrows `size` bytes in place of the payload; metadata stay.
   //   Errors   InvalidArgument: null, 0 bytes, the present payload's address, or bytes that overlap
@@ -179,15 +179,15 @@ class TensorMessage final : private TensorStruct {
   //   Lifetime as Decode(span).
   [[nodiscard]] core::Status shallow_copy(std::uint8_t* data, std::size_t size);
 
-  // Takes over all of `target`'s metadata and copies its payload into an owned one. Owned storage of
-  // the same size is used again unless a tensor or a shallow copy may still view it.
+  // Takes over all of `target`'s metadata and copies its payload into an owned one. Owned storage
+  // of the same size is used again unless a tensor or a shallow copy may still view it.
   //   Errors   InvalidArgument: target is this message, or depends on it. kOutOfMemory.
   //   CHECKs   a given allocator serves the cpu.
   [[nodiscard]] core::Status deep_copy(const TensorMessage& target,
                                        memory::Allocator* allocator = nullptr);
   // Copies `size` bytes into an owned payload; metadata stay.
-  //   Errors   InvalidArgument: null, 0 bytes, or bytes that overlap a payload that this message owns.
-  //            kOutOfMemory.
+  //   Errors   InvalidArgument: null, 0 bytes, or bytes that overlap a payload that this message
+  //            owns. kOutOfMemory.
   //   CHECKs   as above.
   [[nodiscard]] core::Status deep_copy(const std::uint8_t* data, std::size_t size,
                                        memory::Allocator* allocator = nullptr);
@@ -203,7 +203,8 @@ class TensorMessage final : private TensorStruct {
   //   Errors   InvalidArgument: target is this message, or depends on it.
   [[nodiscard]] core::Status move_copy(TensorMessage& target);
 
-  // An owned payload of `size` uninitialised bytes; metadata stay. Storage is reused as in deep_copy.
+  // An owned payload of `size` uninitialised bytes; metadata stay. Storage is reused as in
+  // deep_copy.
   //   Errors   InvalidArgument: 0 bytes. kOutOfMemory.
   //   CHECKs   a given allocator serves the cpu.
   [[nodiscard]] core::Status create(std::size_t size, memory::Allocator* allocator = nullptr);
@@ -217,7 +218,8 @@ class TensorMessage final : private TensorStruct {
   [[nodiscard]] bool is_owner() const { return is_owner_ != 0; }
   // Null without a payload, never otherwise.
   [[nodiscard]] const std::uint8_t* data() const { return payload_; }
-  // The bytes of an owned payload, to write them; null otherwise. Tensors of ToTensor see the writes.
+  // The bytes of an owned payload, to write them; null otherwise. Tensors of ToTensor see the
+  // writes.
   [[nodiscard]] std::uint8_t* mutable_data() { return is_owner() ? payload_ : nullptr; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
@@ -324,8 +326,8 @@ class TensorMessage final : private TensorStruct {
   std::shared_ptr<memory::Buffer> storage_;
   std::uint8_t* payload_ = nullptr;
   bool read_only_ = false;
-  // A tensor or a shallow copy has been made of this storage. Never cleared while the storage stays:
-  // reference counts do not tell who is still reading. Atomic, since const functions set it.
+  // A tensor or a shallow copy has been made of this storage. Never cleared while the storage
+  // stays: reference counts do not tell who is still reading. Atomic, since const functions set it.
   mutable std::atomic<bool> handed_out_ = false;
 };
 

@@ -1,6 +1,6 @@
-// Dequantisation: every kernel gives the bits of float(int64(q) - zero_point) * scale, two roundings
-// to nearest even. Expected bits come from integer arithmetic: the difference as an exact integer,
-// rounded to binary32, then the exact 48-bit product of two significands, rounded again.
+// Dequantisation: every kernel gives the bits of float(int64(q) - zero_point) * scale, two
+// roundings to nearest even. Expected bits come from integer arithmetic: the difference as an exact
+// integer, rounded to binary32, then the exact 48-bit product of two significands, rounded again.
 #include "strided/dequantize.h"
 
 #include <gtest/gtest.h>

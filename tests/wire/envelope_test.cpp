@@ -1,5 +1,5 @@
-// Encoding and decoding beyond upstream's own cases: hostile headers, sharing and borrowing, addresses,
-// and spaces that overlap what is encoded.
+// Encoding and decoding beyond upstream's own cases: hostile headers, sharing and borrowing,
+// addresses, and spaces that overlap what is encoded.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

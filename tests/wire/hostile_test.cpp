@@ -1,6 +1,6 @@
-// Hostile bytes, exhaustively: every truncation and every single flipped bit of valid envelopes. The
-// verdicts are predicted by rules written down here once more, in 128-bit arithmetic; all bytes lie
-// against an inaccessible page, and what ToTensor gives is read to its last element.
+// Hostile bytes, exhaustively: every truncation and every single flipped bit of valid envelopes.
+// The verdicts are predicted by rules written down here once more, in 128-bit arithmetic; all bytes
+// lie against an inaccessible page, and what ToTensor gives is read to its last element.
 #include <gtest/gtest.h>
 
 #include <algorithm>

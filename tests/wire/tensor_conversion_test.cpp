@@ -1,5 +1,5 @@
-// Messages as tensors and tensors as messages: no copy where none was asked for, nothing outside the
-// payload, and agreement of all that the struct says twice.
+// Messages as tensors and tensors as messages: no copy where none was asked for, nothing outside
+// the payload, and agreement of all that the struct says twice.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What messages take from the heap: nothing to decode and encode, never more than the bytes that are
-// there, and kOutOfMemory when there is none.
+// What messages take from the heap: nothing to decode and encode, never more than the bytes that
+// are there, and kOutOfMemory when there is none.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
