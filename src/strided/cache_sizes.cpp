@@ -1,6 +1,8 @@
 // How large the caches of this machine are, asked of the system once.
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 
@@ -17,11 +19,15 @@ constexpr std::int64_t kMiB = 1024 * kKiB;
 std::int64_t ReadNumber(int index, const char* name) {
   char path[96];
   std::snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
-  std::FILE* const file = std::fopen(path, "re");
-  if (file == nullptr) return 0;
-  long long number = 0;
-  if (std::fscanf(file, "%lld", &number) != 1) number = 0;
-  std::fclose(file);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  char text[32];
+  const ssize_t length = read(file, text, sizeof(text));
+  close(file);
+  std::int64_t number = 0;
+  for (ssize_t i = 0; i < length && text[i] >= '0' && text[i] <= '9'; ++i) {
+    number = number * 10 + (text[i] - '0');
+  }
   return number;
 }
 
@@ -41,8 +47,11 @@ std::int64_t CacheSize(int level, int sysconf_name, std::int64_t fallback) {
 }  // namespace
 
 const CacheSizes& SystemCacheSizes() {
-  static const CacheSizes sizes = {CacheSize(2, _SC_LEVEL2_CACHE_SIZE, kMiB),
-                                   CacheSize(3, _SC_LEVEL3_CACHE_SIZE, 32 * kMiB)};
+  static const CacheSizes sizes = [] {
+    const std::int64_t l2 = CacheSize(2, _SC_LEVEL2_CACHE_SIZE, kMiB);
+    // Without a third level the second is the last.
+    return CacheSizes{l2, std::max(l2, CacheSize(3, _SC_LEVEL3_CACHE_SIZE, 0))};
+  }();
   return sizes;
 }
 

@@ -86,10 +86,9 @@ HWY_INLINE void CopyEachRow(const RowsJob& job) {
 
 // --- contiguous rows whose stores bypass the caches ---
 
-constexpr int64_t kLine = 64;
 // What one turn of a stream moves: all its loads, then its stores, since alternating the two leaves
 // fewer loads in flight.
-constexpr int64_t kPiece = 4 * kLine;
+constexpr int64_t kPiece = 4 * kLineBytes;
 
 template <int64_t kBytes>
 HWY_INLINE void StreamBytes(uint8_t* HWY_RESTRICT dst, const uint8_t* HWY_RESTRICT src) {
@@ -104,7 +103,7 @@ HWY_INLINE void StreamBytes(uint8_t* HWY_RESTRICT dst, const uint8_t* HWY_RESTRI
 
 HWY_INLINE void PrefetchPiece(const uint8_t* src) {
   HWY_UNROLL(4)
-  for (int64_t k = 0; k < kPiece; k += kLine) hwy::Prefetch(src + k);
+  for (int64_t k = 0; k < kPiece; k += kLineBytes) hwy::Prefetch(src + k);
 }
 
 // One row, piece by piece: what is before the first whole line of the destination and after the
@@ -115,7 +114,7 @@ class RowStream {
       : dst_(reinterpret_cast<uint8_t*>(job.dst + job.dst_offsets[row])),
         src_(reinterpret_cast<const uint8_t*>(job.src + job.src_offsets[row])),
         left_(job.row_bytes) {
-    const auto head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst_) % kLine);
+    const auto head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst_) % kLineBytes);
     if (head != 0) {
       const int64_t bytes = HWY_MIN(head, left_);
       CopyShort(dst_, src_, bytes);
@@ -132,9 +131,9 @@ class RowStream {
 
   void Finish() {
     while (HasPiece()) CopyPiece();
-    while (left_ >= kLine) {
-      StreamBytes<kLine>(dst_, src_);
-      Advance(kLine);
+    while (left_ >= kLineBytes) {
+      StreamBytes<kLineBytes>(dst_, src_);
+      Advance(kLineBytes);
     }
     CopyShort(dst_, src_, left_);
   }
@@ -189,7 +188,7 @@ void StreamRows(const RowsJob& job) {
 
 void CopyContiguousRows(const RowsJob& job) {
   // Below, too little of a row is whole lines.
-  constexpr int64_t kMinStream = 3 * kLine;
+  constexpr int64_t kMinStream = 3 * kLineBytes;
   // From here on the library's copy is faster, in the L2 cache.
   constexpr int64_t kMinLibrary = 2048;
   if (job.regime == Regime::kMemory && job.row_bytes >= kMinStream) return StreamRows(job);

@@ -48,7 +48,7 @@ class CopyPlan {
   [[nodiscard]] std::int64_t num_units() const { return num_units_; }
 
   // Runs units [begin, end). `dst` and `src` address the first logical element of each side. Takes
-  // up to 160 KiB of stack.
+  // up to 176 KiB of stack.
   //   Returns  false when an element was not representable in an integer destination dtype; the
   //            destination's elements are then unspecified, and FirstOffender says which it was.
   //   Pointers any alignment; null only when the shape is empty.
@@ -78,7 +78,7 @@ class CopyPlan {
     kElements,     // so few elements that a plain loop is fastest
     kContiguous,   // one run on both sides
     kRows,         // runs on both sides
-    kStridedRows,  // rows along one axis, strided on one side or both
+    kStridedRows,  // rows along one axis, strided on one side or both; or along several, by table
     kTranspose,    // contiguous along different axes
     kInterleave,   // a few channels, in planes on one side and interleaved on the other
   };

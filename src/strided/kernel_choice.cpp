@@ -1,4 +1,3 @@
-
 #include "strided/internal/kernels.h"
 #include "tensor/dtype.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include "core/checked_math.h"
 #include "strided/internal/policy.h"
@@ -31,6 +32,15 @@ int SourceInnermost(const Layout& layout) {
     if (stride(i) != 0 && (stride(best) == 0 || stride(i) < stride(best))) best = i;
   }
   return best;
+}
+
+// Largest source stride first. An insertion sort, as std::stable_sort allocates.
+void SortBySource(Axis* axes, int count) {
+  for (int i = 1; i < count; ++i) {
+    for (int k = i; k > 0 && axes[k - 1].src_stride < axes[k].src_stride; --k) {
+      std::swap(axes[k - 1], axes[k]);
+    }
+  }
 }
 
 // The blocks that `extent` is cut into: `block` each; the last one takes a remainder below
@@ -75,7 +85,13 @@ void PlanBuilder::Build(const Layout& layout) {
       BuildTranspose(layout, src_inner)) {
     return;
   }
-  if (!BuildTable(layout)) BuildRows(layout);
+  if (BuildTable(layout)) return;
+  // A few elements a row, but long runs of the source across the rows: follow those.
+  const Axis& inner = layout.axes[static_cast<std::size_t>(layout.rank - 1)];
+  const Axis& run = layout.axes[static_cast<std::size_t>(src_inner)];
+  BuildRows(layout, inner.extent < kShortRow && run.src_stride == 1 && run.extent >= kEnough
+                        ? src_inner
+                        : layout.rank - 1);
 }
 
 bool PlanBuilder::BuildInterleave(const Layout& layout) {
@@ -114,7 +130,8 @@ bool PlanBuilder::BuildInterleave(const Layout& layout) {
 }
 
 bool PlanBuilder::BuildTable(const Layout& layout) {
-  if (layout.axes[static_cast<std::size_t>(layout.rank - 1)].extent >= kShortRow) return false;
+  const Axis& inner = layout.axes[static_cast<std::size_t>(layout.rank - 1)];
+  if (inner.extent >= (inner.src_stride == 1 ? kShortRun : kShortRow)) return false;
   // The destination is dense along the innermost axes, as many as the table holds.
   std::int64_t count = 1;
   int first = layout.rank;
@@ -137,20 +154,24 @@ bool PlanBuilder::BuildTable(const Layout& layout) {
   return true;
 }
 
-void PlanBuilder::BuildRows(const Layout& layout) {
+void PlanBuilder::BuildRows(const Layout& layout, int inner_axis) {
   using Strategy = CopyPlan::Strategy;
-  const Axis& inner = layout.axes[static_cast<std::size_t>(layout.rank - 1)];
+  const Axis& inner = layout.axes[static_cast<std::size_t>(inner_axis)];
   const bool runs = inner.dst_stride == 1 && inner.src_stride == 1;
   plan_.strategy_ = runs ? Strategy::kRows : Strategy::kStridedRows;
-  std::copy_n(layout.axes.begin(), static_cast<std::size_t>(layout.rank), plan_.axes_.begin());
+  int next = 0;
+  for (int i = 0; i < layout.rank; ++i) {
+    if (i == inner_axis) continue;
+    plan_.axes_[static_cast<std::size_t>(next++)] = layout.axes[static_cast<std::size_t>(i)];
+  }
+  plan_.axes_[static_cast<std::size_t>(next)] = inner;
   plan_.rows_rank_ = layout.rank - 1;
   plan_.cols_rank_ = 1;
   plan_.cols_ = inner.extent;
   plan_.rows_ = layout.numel / inner.extent;
   if (runs && plan_.regime_ == Regime::kMemory) {
     // Stores that bypass the caches may come in any order; loads had better not.
-    std::stable_sort(plan_.axes_.begin(), plan_.axes_.begin() + plan_.rows_rank_,
-                     [](const Axis& a, const Axis& b) { return a.src_stride > b.src_stride; });
+    SortBySource(plan_.axes_.data(), plan_.rows_rank_);
   }
   const bool converts = plan_.dst_dtype_ != plan_.src_dtype_;
   const bool staged = (converts && !(runs && inner.extent >= kDirectCast)) ||
@@ -158,6 +179,9 @@ void PlanBuilder::BuildRows(const Layout& layout) {
   if (staged) {
     const std::int64_t block_cols = EvenBlock(inner.extent, kScratchElements);
     SetBlocks(std::min(kScratchElements / block_cols, kMaxBlock), block_cols, 1);
+  } else if (!runs && layout.rank > 1) {
+    // Rows that share lines on one side follow each other while the lines are near.
+    SetBlocks(kStridedRows, kStridedCols, kMinBlock);
   } else {
     const std::int64_t unit_bytes = plan_.regime_ == Regime::kMemory ? 4 * kUnitBytes : kUnitBytes;
     const std::int64_t block_cols = unit_bytes / plan_.dst_item_bytes_;
@@ -202,6 +226,9 @@ bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
   while (absorb(plan_.rows_ <= plan_.cols_) || absorb(plan_.rows_ > plan_.cols_)) {
   }
   if (plan_.rows_ * plan_.cols_ < kMinMatrix) return false;
+  // No tile is so thin.
+  const std::int64_t tile = kTileBytes / plan_.dst_item_bytes_;
+  if (plan_.rows_ < tile || plan_.cols_ < tile) return false;
 
   int next = 0;
   for (int i = 0; i < layout.rank; ++i) {
@@ -246,8 +273,10 @@ bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
   plan_.full_lines_ = policy.full_lines;
   plan_.pack_ = policy.pack;
   plan_.stream_ = policy.stream;
-  plan_.prefetch_bytes_ = policy.prefetch_bytes;
-  plan_.prefetch_rows_ = policy.prefetch_rows;
+  if (direct) {
+    plan_.prefetch_bytes_ = policy.prefetch_bytes;
+    plan_.prefetch_rows_ = policy.prefetch_rows;
+  }
   if (!direct) {
     SetStagedBlocks(row_axis, col_axis);
   } else {

@@ -99,8 +99,6 @@ static_assert(kMaxBlock + kMinBlock - 1 + kRowsAhead <= kMaxTableEntries);
 static_assert(kPackedCols <= kStagedColsInMemory);
 constexpr std::int64_t kNoOffset = 0;
 
-constexpr std::int64_t kLineBytes = 64;
-
 // Converts a run through a block in the L1 cache, whose copy out bypasses the caches. The copy
 // reads nothing from memory, so it fetches the next block's source, a part at a time.
 bool StreamCast(CastRows cast, CopyRows copy, std::byte* dst, std::int64_t dst_item,
@@ -380,8 +378,8 @@ class PlanRunner::BlockRunner {
                            row_axis_.dst_stride, 1, Regime::kL2});
   }
 
-  // Where destination rows alias in the caches: a dense block first, then each of its rows as one
-  // long run.
+  // Where destination rows alias in the caches, or are written past them: a dense block first, then
+  // each of its rows as one long run.
   void TransposeAndCopyOut(TransposeJob job, std::byte* scratch) {
     FillRegular(rows_ * dst_item_ + kRowPadding, cols_, more_offsets_);
     job.dst = scratch;
@@ -468,6 +466,11 @@ bool PlanRunner::RunContiguous(const CopyPlan& plan, std::byte* dst, const std::
   }
   return true;
 }
+
+// What CopyPlan::RunUnits documents.
+static_assert(sizeof(CopyPlan) + 4 * kMaxTableEntries * sizeof(std::int64_t) + 2 * kScratchBytes +
+                  16 * 1024 <=
+              168 * 1024);
 
 // Not inlined: its stack is for plans that have blocks.
 [[gnu::noinline]] bool PlanRunner::RunBlocks(const CopyPlan& plan, std::byte* dst,

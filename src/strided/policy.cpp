@@ -1,5 +1,7 @@
 #include "strided/internal/policy.h"
 
+#include <algorithm>
+
 namespace engine::strided {
 namespace {
 
@@ -14,7 +16,7 @@ TransposePolicy ChooseForMemory(const TransposeShape& shape) {
   TransposePolicy policy;
   policy.stream = shape.dst_rows_line_aligned;
   policy.full_lines = true;
-  const std::int64_t tile_rows = 64 / shape.item_bytes;
+  const std::int64_t tile_rows = kLineBytes / shape.item_bytes;
   if (IsMultiple(shape.dst_row_bytes, 4 * kKiB)) {
     // Few destination rows at a time, in long pieces.
     policy.block_rows = 512;
@@ -24,7 +26,8 @@ TransposePolicy ChooseForMemory(const TransposeShape& shape) {
     policy.block_cols = kMaxBlock;
   }
   // The hardware follows long rows only, and not so many at once.
-  if (policy.block_cols * shape.item_bytes <= 512 || shape.cols * shape.item_bytes <= 512) {
+  constexpr std::int64_t kShortRowBytes = 512;
+  if (std::min(policy.block_cols, shape.cols) <= kShortRowBytes / shape.item_bytes) {
     policy.prefetch_rows = tile_rows;
   } else {
     policy.prefetch_bytes = 256;

@@ -24,11 +24,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kLine = 64;
-
 // --- strided rows ---
 
-// Every second, third or fourth element of a run of vectors: kStep loads, then selections. Elements
+// Every second or fourth element of a run of vectors: kStep loads, then selections. Elements
 // between the wanted ones are read, never one after the last.
 template <int64_t kStep, class D, typename T>
 HWY_INLINE hn::VFromD<D> LoadEvery(D d, const T* HWY_RESTRICT src) {
@@ -46,32 +44,35 @@ HWY_INLINE hn::VFromD<D> LoadEvery(D d, const T* HWY_RESTRICT src) {
 
 // Elements until the destination's next whole line; 0 when the stores do not bypass the caches.
 template <bool kStream, typename T>
-HWY_INLINE int64_t StreamHead(const T* dst, int64_t count) {
+HWY_INLINE int64_t StreamHead(const std::byte* dst, int64_t count) {
   if constexpr (!kStream) return 0;
   const auto address = reinterpret_cast<uintptr_t>(dst);
-  // Elements that straddle lines never begin one.
-  if (address % sizeof(T) != 0) return count;
-  return HWY_MIN(count, static_cast<int64_t>(-address % kLine / sizeof(T)));
+  return HWY_MIN(count, static_cast<int64_t>(-address % kLineBytes / sizeof(T)));
 }
 
 // A row whose vectors load(d, i) selects. Elements one by one up to the first whole line, and where
 // a vector's loads would reach past the row's last element.
 template <int64_t kStep, bool kStream, typename T, class Load>
-HWY_INLINE void DeinterleaveRow(T* HWY_RESTRICT dst, const T* HWY_RESTRICT src, int64_t count,
-                                Load&& load) {
+HWY_INLINE void DeinterleaveRow(std::byte* HWY_RESTRICT dst, const std::byte* HWY_RESTRICT src,
+                                int64_t count, Load&& load) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = hn::MaxLanes(d);
-  const int64_t head = StreamHead<kStream>(dst, count);
-  int64_t i = 0;
-  for (; i < head; ++i) std::memcpy(dst + i, src + i * kStep, sizeof(T));
+  constexpr int64_t kItem = sizeof(T);
+  const auto copy_until = [&](int64_t i, int64_t end) HWY_ATTR {
+    for (; i < end; ++i) std::memcpy(dst + i * kItem, src + i * kStep * kItem, sizeof(T));
+  };
+  int64_t i = StreamHead<kStream, T>(dst, count);
+  copy_until(0, i);
   for (; i + kLanes < count; i += kLanes) {
+    const auto v = load(d, reinterpret_cast<const T*>(src + i * kStep * kItem));
+    T* const to = reinterpret_cast<T*>(dst + i * kItem);
     if constexpr (kStream) {
-      hn::Stream(load(d, src + i * kStep), d, dst + i);
+      hn::Stream(v, d, to);
     } else {
-      hn::StoreU(load(d, src + i * kStep), d, dst + i);
+      hn::StoreU(v, d, to);
     }
   }
-  for (; i < count; ++i) std::memcpy(dst + i, src + i * kStep, sizeof(T));
+  copy_until(i, count);
 }
 
 #if HWY_TARGET == HWY_AVX3
@@ -95,47 +96,57 @@ struct LoadEveryThird {
 #endif
 
 template <typename T>
-HWY_INLINE void FillRow(T* dst, const T* value, int64_t count) {
+HWY_INLINE void FillRow(std::byte* dst, const std::byte* value, int64_t count) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = hn::MaxLanes(d);
+  constexpr int64_t kItem = sizeof(T);
   T item;
   std::memcpy(&item, value, sizeof(T));
   const auto v = hn::Set(d, item);
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) hn::StoreU(v, d, dst + i);
-  for (; i < count; ++i) std::memcpy(dst + i, &item, sizeof(T));
+  for (; i + kLanes <= count; i += kLanes) {
+    hn::StoreU(v, d, reinterpret_cast<T*>(dst + i * kItem));
+  }
+  for (; i < count; ++i) std::memcpy(dst + i * kItem, &item, sizeof(T));
 }
 
 template <bool kStream, typename T>
-HWY_INLINE void CopyStridedRow(T* HWY_RESTRICT dst, int64_t dst_step, const T* HWY_RESTRICT src,
-                               int64_t src_step, int64_t count) {
+HWY_INLINE void CopyStridedRow(std::byte* HWY_RESTRICT dst, int64_t dst_step,
+                               const std::byte* HWY_RESTRICT src, int64_t src_step, int64_t count) {
   if (dst_step == 1 && src_step == 2) {
-    return DeinterleaveRow<2, kStream>(
+    return DeinterleaveRow<2, kStream, T>(
         dst, src, count, [](auto d, const T* from) HWY_ATTR { return LoadEvery<2>(d, from); });
   }
   if (dst_step == 1 && src_step == 4) {
-    return DeinterleaveRow<4, kStream>(
+    return DeinterleaveRow<4, kStream, T>(
         dst, src, count, [](auto d, const T* from) HWY_ATTR { return LoadEvery<4>(d, from); });
   }
 #if HWY_TARGET == HWY_AVX3
   if constexpr (sizeof(T) == 4) {
     if (dst_step == 1 && src_step == 3) {
-      return DeinterleaveRow<3, kStream>(dst, src, count, LoadEveryThird());
+      return DeinterleaveRow<3, kStream, T>(dst, src, count, LoadEveryThird());
     }
   }
 #endif
-  if (dst_step == 1 && src_step == 0) return FillRow(dst, src, count);
+  if (dst_step == 1 && src_step == 0) return FillRow<T>(dst, src, count);
+  const int64_t dst_bytes = dst_step * int64_t{sizeof(T)};
+  const int64_t src_bytes = src_step * int64_t{sizeof(T)};
   for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(dst + i * dst_step, src + i * src_step, sizeof(T));
+    std::memcpy(dst + i * dst_bytes, src + i * src_bytes, sizeof(T));
   }
 }
 
 template <bool kStream, typename T>
 HWY_INLINE void CopyEachStridedRow(const StridedRowsJob& job) {
   for (int64_t r = 0; r < job.rows; ++r) {
-    CopyStridedRow<kStream>(reinterpret_cast<T*>(job.dst + job.dst_offsets[r]), job.dst_step,
-                            reinterpret_cast<const T*>(job.src + job.src_offsets[r]), job.src_step,
-                            job.cols);
+    std::byte* const dst = job.dst + job.dst_offsets[r];
+    const std::byte* const src = job.src + job.src_offsets[r];
+    // Elements that straddle lines never begin one: nothing to bypass the caches with.
+    if (kStream && reinterpret_cast<uintptr_t>(dst) % sizeof(T) == 0) {
+      CopyStridedRow<kStream, T>(dst, job.dst_step, src, job.src_step, job.cols);
+    } else {
+      CopyStridedRow<false, T>(dst, job.dst_step, src, job.src_step, job.cols);
+    }
   }
 }
 
@@ -166,7 +177,7 @@ class PeriodicRows {
   // False when the rows are not periodic, or too wide for two vectors.
   bool Prepare(const StridedRowsJob& job) {
     const int64_t row_bytes = job.cols * int64_t{sizeof(T)};
-    if (job.cols > kMaxPeriod || job.rows < 2 * kLanes) return false;
+    if (job.cols > kMaxPeriod || job.rows < 8 * kLanes) return false;
     // Without a branch, so that the loop is vectorised.
     int64_t differs = 0;
     for (int64_t r = 0; r < job.rows; ++r) {

@@ -1,14 +1,16 @@
 // testing/cache_sizes.cpp: lets a test run say how large the caches are.
-// Test support; never installed. Linked with -Wl,--wrap=fopen,--wrap=sysconf.
+// Test support; never installed. Linked with -Wl,--wrap=open,--wrap=sysconf.
 //
 // Which strategy a copy takes depends on its size relative to the caches. With pretended sizes,
 // layouts of a few kilobytes take the paths meant for gigabytes, so that guard pages and random
 // layouts reach those too. The kernel's description of the caches then seems to be missing, and
 // sysconf, which is asked next, gives the sizes of the environment.
+#include <fcntl.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
+#include <cstdarg>
 #include <cstdlib>
 #include <string_view>
 
@@ -22,21 +24,24 @@ constexpr const char* kLastLevelVariable = "ENGINE_TEST_L3_BYTES";
 extern "C" {
 
 // The linker's names for what --wrap redirects, and for the originals.
-std::FILE* __real_fopen(const char* path,
-                        const char* mode);  // NOLINT(bugprone-reserved-identifier)
-std::FILE* __wrap_fopen(const char* path,
-                        const char* mode);  // NOLINT(bugprone-reserved-identifier)
-long __real_sysconf(int name);              // NOLINT(bugprone-reserved-identifier)
-long __wrap_sysconf(int name);              // NOLINT(bugprone-reserved-identifier)
+int __real_open(const char* path, int flags, ...);
+int __wrap_open(const char* path, int flags, ...);
+long __real_sysconf(int name);
+long __wrap_sysconf(int name);
 
-std::FILE* __wrap_fopen(const char* path, const char* mode) {
+int __wrap_open(const char* path, int flags, ...) {
   const bool pretends =
       std::getenv(kL2Variable) != nullptr || std::getenv(kLastLevelVariable) != nullptr;
   if (pretends && std::string_view(path).find("/sys/devices/system/cpu/") == 0) {
     errno = ENOENT;
-    return nullptr;
+    return -1;
   }
-  return __real_fopen(path, mode);
+  if ((flags & O_CREAT) == 0) return __real_open(path, flags);
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = va_arg(arguments, mode_t);
+  va_end(arguments);
+  return __real_open(path, flags, mode);
 }
 
 long __wrap_sysconf(int name) {

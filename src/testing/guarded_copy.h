@@ -103,20 +103,22 @@ class GuardedCopy {
     // All bits set: NaN, -1, or the largest unsigned integer.
     src_image_.assign(static_cast<std::size_t>(src_bytes), std::byte{0xFF});
     dst_image_.assign(static_cast<std::size_t>(dst_bytes), std::byte{kCanary});
-    std::uint64_t next = 0;
     std::int64_t last_from = 0;
-    reference::ForEachElement(
-        c.shape, c.dst_strides, c.src_strides, [&](std::int64_t to, std::int64_t from) {
-          // Fibonacci hashing: every byte of the product varies.
-          const std::uint64_t hash = ++next * 0x9E3779B97F4A7C15u;
-          const bool copies = c.dst_dtype == c.src_dtype;
-          const std::size_t small = (hash >> 32) % kSmall;
-          reference::StoreBits(src_image_.data() + from * src_item,
-                               copies ? hash >> 3 : src_patterns[small], src_item);
-          reference::StoreBits(dst_image_.data() + to * dst_item,
-                               copies ? hash >> 3 : dst_patterns[small], dst_item);
-          last_from = from;
-        });
+    reference::ForEachElement(c.shape, c.dst_strides, c.src_strides,
+                              [&](std::int64_t to, std::int64_t from) {
+                                // Of the place, so that a repeated element has one value. Fibonacci hashing, folded: every
+                                // byte varies, also along places a power of two apart.
+                                const std::uint64_t product =
+                                    (static_cast<std::uint64_t>(from) + 1) * 0x9E3779B97F4A7C15u;
+                                const std::uint64_t hash = product ^ (product >> 32);
+                                const bool copies = c.dst_dtype == c.src_dtype;
+                                const std::size_t small = (hash >> 32) % kSmall;
+                                reference::StoreBits(src_image_.data() + from * src_item,
+                                                     copies ? hash : src_patterns[small], src_item);
+                                reference::StoreBits(dst_image_.data() + to * dst_item,
+                                                     copies ? hash : dst_patterns[small], dst_item);
+                                last_from = from;
+                              });
     if (last_misfits) {
       std::memset(src_image_.data() + last_from * src_item, 0xFF,
                   static_cast<std::size_t>(src_item));

@@ -153,7 +153,7 @@ TEST_P(CopyPlanBoundaryTest, WhatFitsConvertsAndWhatDoesNotIsFoundAtAnyLane) {
   }
 }
 
-// Every conversion of every sample, in every mode a host may have set: the bytes of the default one.
+// Every conversion of every sample, in every mode a host may have set: the default one's bytes.
 TEST_P(CopyPlanBoundaryTest, NoHostModeChangesAByte) {
   const DataType src = GetParam();
   for (const DataType dst : testing::kCastableDTypes) {

@@ -27,7 +27,7 @@ using testing::GuardedCopy;
 
 // Bytes of the widest vector of any target.
 constexpr std::int64_t kVectorBytes = 64;
-// Holds the largest case: 130 rows a little more than 4096 bytes apart. Untouched pages cost nothing.
+// Holds the largest case, 129 rows a little more than 4096 bytes apart; untouched pages are free.
 constexpr std::size_t kSideBytes = std::size_t{2} << 20;
 
 std::int64_t MaxCount(DataType dst, DataType src) {

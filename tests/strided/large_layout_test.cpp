@@ -195,8 +195,8 @@ TEST(LargeLayoutTest, TransposesOfEverySmallSize) {
   }
 }
 
-// Several blocks in either direction, aligned and misaligned destinations, tiles that end in neither
-// direction. Where caches are small (strided.without_caches_*), stores bypass them.
+// Several blocks in either direction, aligned and misaligned destinations, tiles that divide
+// neither. Where caches are small (strided.without_caches_*), stores bypass them.
 TEST(LargeLayoutTest, LayoutsOfManyBlocks) {
   constexpr std::int64_t kRows = 2112;
   constexpr std::int64_t kCols = 4160;

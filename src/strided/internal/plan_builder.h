@@ -16,7 +16,8 @@ class PlanBuilder {
   void Build(const Layout& layout);
 
  private:
-  void BuildRows(const Layout& layout);
+  // Rows along the given axis.
+  void BuildRows(const Layout& layout, int inner_axis);
   // These return false, and leave the plan alone, when the layout is not theirs.
   [[nodiscard]] bool BuildInterleave(const Layout& layout);
   [[nodiscard]] bool BuildTable(const Layout& layout);

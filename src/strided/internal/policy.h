@@ -1,6 +1,6 @@
-// strided/internal/policy.h: how a normalised layout is traversed: the strategy, the blocks, the
-// order, and whether stores bypass the caches. A function of item size, strides and total size;
-// docs/design/strided.md cites the measurements behind each constant.
+// strided/internal/policy.h: the numbers behind a plan: regimes, blocks, the order of a transpose,
+// and whether stores bypass the caches. A function of item size, strides and total size; which
+// strategy a layout takes is in plan_builder.cpp. docs/design/strided.md cites measurements.
 #ifndef ENGINE_STRIDED_INTERNAL_POLICY_H_
 #define ENGINE_STRIDED_INTERNAL_POLICY_H_
 
@@ -17,6 +17,9 @@ struct CacheSizes {
 // Of this machine; asked of the system once.
 [[nodiscard]] const CacheSizes& SystemCacheSizes();
 
+// Of every CPU that has vector kernels.
+inline constexpr std::int64_t kLineBytes = 64;
+
 // Where the bytes that a plan reads and writes fit.
 enum class Regime : std::uint8_t {
   kL2,
@@ -31,7 +34,8 @@ enum class Regime : std::uint8_t {
 inline constexpr std::int64_t kMaxTableEntries = 2048;
 inline constexpr std::int64_t kMinBlock = 32;
 inline constexpr std::int64_t kMaxBlock = 1984;
-// Blocks that are gathered, converted or scattered go through scratch memory of this many elements.
+// Rows that are gathered or converted go through scratch memory of this many elements of 8 bytes;
+// transposes, through as many bytes.
 inline constexpr std::int64_t kScratchElements = 4096;
 inline constexpr std::int64_t kStagedRows = 64;  // a multiple, unless there are fewer
 inline constexpr std::int64_t kStagedCols = 256;
@@ -49,7 +53,14 @@ inline constexpr std::int64_t kPackedCols = 48;
 inline constexpr std::int64_t kMinMatrix = 128;
 // Rows shorter than this are joined, and their elements found by a table of at most kMaxTabled.
 inline constexpr std::int64_t kShortRow = 16;
+inline constexpr std::int64_t kShortRun =
+    8;  // likewise, for rows that are contiguous on both sides
 inline constexpr std::int64_t kMaxTabled = 1024;
+// The least of a matrix's sides that a register tile takes.
+inline constexpr std::int64_t kTileBytes = 16;
+// A block of strided rows.
+inline constexpr std::int64_t kStridedRows = 64;
+inline constexpr std::int64_t kStridedCols = 1024;
 // Up to this many elements a nested loop beats every kernel.
 inline constexpr std::int64_t kElementLoopMax = 64;
 
