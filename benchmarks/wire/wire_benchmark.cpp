@@ -90,7 +90,7 @@ BENCHMARK(BM_Encode)
     ->Iterations(61);
 
 void BM_DecodeBorrowed(benchmark::State& state) {
-  const memory::Buffer buffer = *MakeMessage(state.range(0)).Encode();
+  const memory::Buffer buffer = *MakeMessage(state.range(0)).EncodeToBuffer();
   const std::span bytes(static_cast<const std::uint8_t*>(buffer.data()), buffer.size_bytes());
   TensorMessage message;
   for (auto _ : state) {
@@ -102,7 +102,8 @@ BENCHMARK(BM_DecodeBorrowed)->Arg(kKiB)->Arg(16 * kMiB);
 
 // What a receiver does with a buffer of its transport.
 void BM_DecodeShared(benchmark::State& state, bool as_tensor) {
-  const auto buffer = std::make_shared<memory::Buffer>(*MakeMessage(state.range(0)).Encode());
+  const auto buffer =
+      std::make_shared<memory::Buffer>(*MakeMessage(state.range(0)).EncodeToBuffer());
   TensorMessage message;
   for (auto _ : state) {
     ENGINE_CHECK(message.Decode(buffer).ok());

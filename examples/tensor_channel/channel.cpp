@@ -1,7 +1,9 @@
 #include "channel.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +15,31 @@
 namespace tensor_channel {
 
 namespace core = engine::core;
+
+namespace {
+
+// What keeps the file at its size for good: nobody can cut it off under a mapping, whose next access
+// would kill the process, nor take the seals away.
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+// That every page of `bytes` bytes is there and will stay.
+core::Status CheckSealed(const Descriptor& memory, std::size_t bytes) {
+  const int seals = fcntl(memory.get(), F_GET_SEALS);
+  if (seals < 0) return core::ErrnoError(errno, "F_GET_SEALS of the shared memory");
+  if ((seals & kSeals) != kSeals) {
+    return core::InvalidArgumentError("the shared memory has seals {:#x}, expected {:#x}", seals,
+                                      kSeals);
+  }
+  struct stat file {};
+  if (fstat(memory.get(), &file) != 0) return core::ErrnoError(errno, "fstat of the shared memory");
+  if (static_cast<std::size_t>(file.st_size) < bytes) {
+    return core::InvalidArgumentError("the shared memory has {} bytes, expected {}", file.st_size,
+                                      bytes);
+  }
+  return core::OkStatus();
+}
+
+}  // namespace
 
 Descriptor::Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
 
@@ -36,6 +63,7 @@ SharedSlots::~SharedSlots() {
 
 core::StatusOr<SharedSlots> SharedSlots::Map(const Descriptor& memory, std::uint32_t slots,
                                              std::size_t slot_bytes, bool writable) {
+  ENGINE_RETURN_IF_ERROR(CheckSealed(memory, slots * slot_bytes));
   const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
   void* const base =
       mmap(nullptr, slots * slot_bytes, protection, MAP_SHARED | MAP_POPULATE, memory.get(), 0);
@@ -46,10 +74,13 @@ core::StatusOr<SharedSlots> SharedSlots::Map(const Descriptor& memory, std::uint
 core::StatusOr<Descriptor> MakeSharedMemory(std::uint32_t slots, std::size_t& slot_bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   slot_bytes = (slot_bytes + page - 1) / page * page;
-  Descriptor memory(memfd_create("tensor_channel", MFD_CLOEXEC));
+  Descriptor memory(memfd_create("tensor_channel", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (memory.get() < 0) return core::ErrnoError(errno, "memfd_create");
   if (ftruncate(memory.get(), static_cast<off_t>(slots * slot_bytes)) != 0) {
     return core::ErrnoError(errno, "ftruncate of the shared memory");
+  }
+  if (fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0) {
+    return core::ErrnoError(errno, "F_ADD_SEALS of the shared memory");
   }
   return memory;
 }

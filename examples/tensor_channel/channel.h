@@ -3,7 +3,8 @@
 // The memory is an anonymous file that both processes map: the sender to write, the receiver to
 // read. A slot belongs to the sender until it announces a message in it, and to the receiver until
 // that releases it. Both announcements are small packets on a Unix socket pair, which also orders
-// the memory accesses around them and tells when the other process has gone.
+// the memory accesses around them and tells when the other process has gone. The file is sealed at
+// its size, so that neither process can make the other's accesses fail.
 #ifndef ENGINE_EXAMPLES_TENSOR_CHANNEL_CHANNEL_H_
 #define ENGINE_EXAMPLES_TENSOR_CHANNEL_CHANNEL_H_
 
@@ -43,6 +44,7 @@ class SharedSlots {
   SharedSlots& operator=(SharedSlots&&) = delete;
   ~SharedSlots();
 
+  // Refuses memory that is too short or that somebody could shorten.
   [[nodiscard]] static engine::core::StatusOr<SharedSlots> Map(const Descriptor& memory,
                                                                std::uint32_t slots,
                                                                std::size_t slot_bytes,
@@ -62,7 +64,7 @@ class SharedSlots {
   std::size_t slot_bytes_;
 };
 
-// The file for `slots` slots of `slot_bytes` bytes, which is rounded up to whole pages.
+// The file for `slots` slots of `slot_bytes` bytes, which is rounded up to whole pages; sealed.
 [[nodiscard]] engine::core::StatusOr<Descriptor> MakeSharedMemory(std::uint32_t slots,
                                                                   std::size_t& slot_bytes);
 

@@ -36,6 +36,7 @@ class Receiver {
       ENGINE_ASSIGN_OR_RETURN(const std::optional<Packet> packet, ReceivePacket(socket_));
       if (!packet.has_value()) break;
       if (seq == 0) first_ns = NowNs();
+      ENGINE_RETURN_IF_ERROR(CheckAnnouncement(*packet));
       const core::Status status = Take(*packet, seq);
       if (!status.ok() && report_.first_failure.empty()) {
         report_.first_failure = fmt::format("message {}: {}", seq, std::string(status.message()));
@@ -47,12 +48,18 @@ class Receiver {
   }
 
  private:
+  // A message that makes no sense is refused and its slot given back. An announcement that makes
+  // none ends the stream: nobody knows which slot the sender is waiting for.
+  core::Status CheckAnnouncement(const Packet& packet) const {
+    if (packet.slot < slots_.count() && packet.bytes > 0 &&
+        packet.bytes <= slots_.slot(packet.slot).size()) {
+      return core::OkStatus();
+    }
+    return core::InvalidArgumentError("{} bytes announced in slot {}", packet.bytes, packet.slot);
+  }
+
   // The announced bytes as a Buffer that gives its slot back when the last tensor over it dies.
   core::StatusOr<std::shared_ptr<memory::Buffer>> Open(const Packet& packet) {
-    if (packet.slot >= slots_.count() || packet.bytes == 0 ||
-        packet.bytes > slots_.slot(packet.slot).size()) {
-      return core::InvalidArgumentError("{} bytes announced in slot {}", packet.bytes, packet.slot);
-    }
     const Descriptor* const socket = &socket_;
     const std::uint32_t slot = packet.slot;
     return memory::ShareBuffer(memory::Buffer(

@@ -26,7 +26,8 @@ struct Report {
   [[nodiscard]] std::uint32_t verified() const { return images + features; }
 };
 
-// Receives until the stream is complete or the sender has gone.
+// Receives until the stream is complete or the sender has gone. An error: it announced bytes outside
+// the slots.
 [[nodiscard]] engine::core::StatusOr<Report> RunReceiver(const Options& options,
                                                          const Stream& stream,
                                                          const SharedSlots& slots,

@@ -34,7 +34,8 @@ core::StatusOr<TensorMessage> MakeMessage(const Stream& stream, std::uint32_t se
 // The slots that may be written.
 class FreeSlots {
  public:
-  FreeSlots(std::uint32_t count, const Descriptor& socket) : socket_(socket), count_(count) {
+  FreeSlots(std::uint32_t count, const Descriptor& socket)
+      : socket_(socket), count_(count), is_free_(count, true) {
     for (std::uint32_t i = 0; i < count; ++i) free_.push_back(i);
   }
 
@@ -46,6 +47,7 @@ class FreeSlots {
     }
     const std::uint32_t slot = free_.back();
     free_.pop_back();
+    is_free_[slot] = false;
     return std::optional<std::uint32_t>(slot);
   }
 
@@ -62,9 +64,12 @@ class FreeSlots {
   core::StatusOr<bool> AwaitRelease() {
     ENGINE_ASSIGN_OR_RETURN(const std::optional<Packet> packet, ReceivePacket(socket_));
     if (!packet.has_value()) return false;
-    if (packet->slot >= count_ || free_.size() == count_) {
-      return core::InvalidArgumentError("a release of slot {}", packet->slot);
+    // One released twice would be written while the receiver still reads it.
+    if (packet->slot >= count_ || is_free_[packet->slot]) {
+      return core::InvalidArgumentError("a release of slot {}, which is free or none",
+                                        packet->slot);
     }
+    is_free_[packet->slot] = true;
     free_.push_back(packet->slot);
     return true;
   }
@@ -72,6 +77,7 @@ class FreeSlots {
   const Descriptor& socket_;
   std::uint32_t count_;
   std::vector<std::uint32_t> free_;
+  std::vector<bool> is_free_;  // by slot
 };
 
 }  // namespace
@@ -87,7 +93,7 @@ core::Status RunSender(const Options& options, const Stream& stream, const Share
     message.header.time_pub = NowNs();
     ENGINE_RETURN_IF_ERROR(message.Encode(slots.slot(*slot).first(bytes)));
     if (options.corrupt == seq) {
-      // One element more than there are bytes for.
+      // The struct now claims one payload byte more than the envelope has.
       ++slots.slot(*slot)[wire::kStructOffset + offsetof(wire::TensorStruct, size_)];
     }
     ENGINE_RETURN_IF_ERROR(SendPacket(socket, {*slot, 0, bytes}));

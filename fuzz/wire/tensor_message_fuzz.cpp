@@ -1,11 +1,14 @@
 // Bytes from anywhere, received as a tensor message.
 //
-// Whatever they are, Decode answers without touching anything outside them; what it accepts encodes
-// again to the same payload; a tensor of it lies within the payload and can be read, sent and
-// dequantised. Every allocation is bounded by the input's size.
+// Whatever they are, Decode answers without touching anything outside them; what it refuses leaves
+// the message empty, what it accepts encodes again to the same payload; a tensor of it lies within
+// the payload and can be read and sent, whole unless it overlaps itself; a quantised one has the
+// values of the definition. Every allocation is bounded by the input's size.
 #include <sanitizer/allocator_interface.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +19,7 @@
 
 #include "core/check.h"
 #include "memory/buffer.h"
+#include "strided/dequantize.h"
 #include "strided/layout.h"
 #include "tensor/tensor.h"
 #include "wire/tensor_message.h"
@@ -70,13 +74,50 @@ std::vector<std::uint8_t> ReadAll(const tensor::Tensor& tensor) {
   return bytes;
 }
 
+// Whether there are more elements than places from the first to the last. The distance cannot
+// overflow: it lies within the payload.
+bool OverlapsItself(const tensor::Tensor& tensor) {
+  if (tensor.numel() == 0) return false;
+  std::int64_t places = 1;
+  for (int axis = 0; axis < tensor.shape().rank(); ++axis) {
+    const std::int64_t steps = tensor.shape().dim(axis) - 1;
+    if (steps > 0) places += steps * tensor.strides()[axis];
+  }
+  return tensor.numel() > places;
+}
+
+// That exactly the messages which are quantised dequantise, to the values of the definition.
+// `elements` are the bytes of `tensor`.
+void CheckDequantize(const TensorMessage& message, const tensor::Tensor& tensor,
+                     const std::vector<std::uint8_t>& elements) {
+  const bool is_signed = message.dtype() == TensorMessage::kInt8;
+  const float scale = message.quant_scale();
+  const bool quantised =
+      (is_signed || message.dtype() == TensorMessage::kUint8) && std::isfinite(scale) && scale != 0;
+  const core::StatusOr<tensor::Tensor> values = message.Dequantize();
+  ENGINE_CHECK(values.ok() == quantised, "{}", values.status().ToString());
+  if (!quantised) return;
+  ENGINE_CHECK(values->shape() == tensor.shape() && values->is_contiguous() &&
+               values->dtype() == tensor::DataType::kFloat32);
+  const auto* const actual = static_cast<const float*>(values->data());
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const std::int64_t q = is_signed ? static_cast<std::int8_t>(elements[i]) : elements[i];
+    const float expected = strided::DequantizeElement(q, {scale, message.quant_zero_point()});
+    ENGINE_CHECK(std::bit_cast<std::uint32_t>(actual[i]) == std::bit_cast<std::uint32_t>(expected),
+                 "element {}: {} with scale {} and zero point {} gave {}, expected {}", i, q, scale,
+                 message.quant_zero_point(), actual[i], expected);
+  }
+}
+
 void CheckTensor(const TensorMessage& message, const tensor::Tensor& tensor) {
+  using Packing = TensorMessage::Packing;
   ENGINE_CHECK(tensor.nbytes() <= message.size());
   const std::vector<std::uint8_t> elements = ReadAll(tensor);
-  for (const auto packing : {TensorMessage::Packing::kKeepStrides, TensorMessage::Packing::kPack}) {
+  for (const auto packing : {Packing::kKeepStrides, Packing::kPack}) {
     const core::StatusOr<TensorMessage> sent = TensorMessage::FromTensor(tensor, packing);
-    // What overlaps itself cannot be sent as it is, nor can a tensor without elements whose
-    // row-major strides do not fit.
+    // Extents and strides have come from a message, so they fit into one.
+    ENGINE_CHECK(sent.ok() != (packing == Packing::kKeepStrides && OverlapsItself(tensor)), "{}",
+                 sent.status().ToString());
     if (!sent.ok()) continue;
     ENGINE_CHECK(sent->size() <= message.size());
     TensorMessage received;
@@ -86,8 +127,7 @@ void CheckTensor(const TensorMessage& message, const tensor::Tensor& tensor) {
     ENGINE_CHECK(back->shape() == tensor.shape() && back->dtype() == tensor.dtype());
     ENGINE_CHECK(ReadAll(*back) == elements);
   }
-  const core::StatusOr<tensor::Tensor> values = message.Dequantize();
-  ENGINE_CHECK(!values.ok() || values->shape() == tensor.shape());
+  CheckDequantize(message, tensor, elements);
 }
 
 void Check(std::span<const std::uint8_t> bytes) {
@@ -99,7 +139,7 @@ void Check(std::span<const std::uint8_t> bytes) {
   ENGINE_CHECK(largest_allocation <= bytes.size() + kTextBytes, "an allocation of {} bytes for {}",
                largest_allocation, bytes.size());
   if (!status.ok()) {
-    ENGINE_CHECK(!message.is_valid() && message.name().empty());
+    ENGINE_CHECK(!message.is_valid() && message.name().empty() && !tensor.ok());
     return;
   }
   const std::vector<std::uint8_t> again = Encode(message);

@@ -171,8 +171,7 @@ core::Status GovernedHandle::Materialize(memory::Allocator* allocator) {
   const Strides canonical = tensor::RowMajorStrides(shape_);
   if (strides_ == canonical && owns_storage()) return core::OkStatus();
   ENGINE_ASSIGN_OR_RETURN(SharedStorage fresh, NewStorage(shape_.numel(), allocator));
-  CopyElements(dtype_, shape_, fresh.data(), canonical,
-               storage_.data() + offset_ * tensor::itemsize(dtype_), strides_);
+  CopyElements(dtype_, shape_, fresh.data(), canonical, first(), strides_);
   strides_ = canonical;
   Exchange(std::move(fresh));
   return core::OkStatus();
@@ -276,10 +275,9 @@ core::Status GovernedHandle::CoordinateError(const char* operation,
 
 std::byte* GovernedHandle::CheckedData(const char* operation, std::size_t alignment) const {
   CheckDefined(operation);
-  std::byte* const first = storage_.data() + offset_ * tensor::itemsize(dtype_);
-  ENGINE_CHECK(reinterpret_cast<std::uintptr_t>(first) % alignment == 0,
-               "{}: the storage is not aligned to {} bytes", operation, alignment);
-  return first;
+  ENGINE_CHECK(IsAligned(alignment), "{}: the storage is not aligned to {} bytes", operation,
+               alignment);
+  return first();
 }
 
 void GovernedHandle::Swap(GovernedHandle& other) noexcept {
@@ -318,8 +316,7 @@ std::int64_t GovernedHandle::Reach() const {
 core::Status GovernedHandle::MoveToOwnStorage(memory::Allocator* allocator) {
   const std::int64_t reach = Reach();
   ENGINE_ASSIGN_OR_RETURN(SharedStorage fresh, NewStorage(reach, allocator));
-  CopyElements(dtype_, {reach}, fresh.data(), {1},
-               storage_.data() + offset_ * tensor::itemsize(dtype_), {1});
+  CopyElements(dtype_, {reach}, fresh.data(), {1}, first(), {1});
   Exchange(std::move(fresh));
   return core::OkStatus();
 }

@@ -101,8 +101,9 @@ class GovernedHandle {
   [[nodiscard]] core::Status Materialize(memory::Allocator* allocator = nullptr);
 
   // A read-only Tensor over the same elements, without a copy. Until the last handle on it is gone
-  // it counts as one sharer, so what it shows never changes. (Tensor's const is shallow: do not
-  // write through the address it gives.)
+  // it counts as one sharer, so no handle ever changes what it shows. The caller promises not to:
+  // operations refuse a read-only destination, but Tensor::data() and data_ptr() give an address
+  // that the type system lets be written through, and every sharer would see it.
   //   Errors   OutOfMemory: its control block could not be allocated.
   [[nodiscard]] core::StatusOr<tensor::Tensor> AsTensor() const;
 
@@ -159,9 +160,10 @@ class GovernedHandle {
   [[nodiscard]] core::Status CoordinateError(const char* operation,
                                              std::span<const std::int64_t> coordinates) const;
 
-  // Makes this handle the only one on its storage; on an error it is as it was.
-  [[nodiscard]] core::Status Unshare(memory::Allocator* allocator) {
-    return owns_storage() ? core::OkStatus() : MoveToOwnStorage(allocator);
+  // Makes this handle the only one on its storage, which then suits `alignment`; on an error it is
+  // as it was.
+  [[nodiscard]] core::Status Unshare(memory::Allocator* allocator, std::size_t alignment = 1) {
+    return owns_storage() && IsAligned(alignment) ? core::OkStatus() : MoveToOwnStorage(allocator);
   }
 
   void CheckDefined(const char* operation) const {
@@ -169,7 +171,15 @@ class GovernedHandle {
                  operation);
   }
   [[nodiscard]] std::byte* storage_data() const { return storage_.data(); }
-  // The address of the first element after checking defined() and that it suits `alignment`.
+  // The address of the first element; requires defined().
+  [[nodiscard]] std::byte* first() const {
+    return storage_.data() + offset_ * tensor::itemsize(dtype_);
+  }
+  // Whether that suits `alignment`.
+  [[nodiscard]] bool IsAligned(std::size_t alignment) const {
+    return reinterpret_cast<std::uintptr_t>(first()) % alignment == 0;
+  }
+  // first() after checking defined() and IsAligned(alignment).
   [[nodiscard]] std::byte* CheckedData(const char* operation, std::size_t alignment) const;
 
  private:
@@ -290,13 +300,14 @@ class GovernedTensor : public GovernedHandle {
     return reinterpret_cast<const T*>(CheckedData("data", alignof(T)));
   }
 
-  // The same to write through, after cloning as Set does. Valid for writing until this handle is
-  // copied, viewed or lent (the writes would reach those) or anything that ends data().
+  // The same to write through, after cloning as Set does, and also when the address is not aligned
+  // for T. Valid for writing until this handle is copied, viewed or lent (the writes would reach
+  // those) or anything that ends data().
   //   Errors   OutOfMemory.
-  //   CHECKs   as data().
+  //   CHECKs   a given allocator returns aligned memory.
   [[nodiscard]] core::StatusOr<T*> mutable_data(memory::Allocator* allocator = nullptr) {
     CheckDefined("mutable_data");
-    ENGINE_RETURN_IF_ERROR(Unshare(allocator));
+    ENGINE_RETURN_IF_ERROR(Unshare(allocator, alignof(T)));
     return reinterpret_cast<T*>(CheckedData("mutable_data", alignof(T)));
   }
 

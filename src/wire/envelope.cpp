@@ -82,7 +82,8 @@ core::Status TensorMessage::DecodeFrom(std::span<const std::uint8_t> bytes,
 core::Status TensorMessage::Decode(std::span<const std::uint8_t> bytes) {
   if (Holds(bytes.data(), bytes.size())) {
     return core::InvalidArgumentError(
-        "TensorMessage: the {} bytes lie in the payload that decoding would release", bytes.size());
+        "TensorMessage: the {} bytes overlap the {} bytes of storage that decoding would release",
+        bytes.size(), storage_->size_bytes());
   }
   return DecodeFrom(bytes, nullptr);
 }
@@ -125,15 +126,17 @@ core::Status TensorMessage::Encode(std::span<std::uint8_t> out) const {
   return core::OkStatus();
 }
 
-core::StatusOr<memory::Buffer> TensorMessage::Encode(memory::Allocator* allocator) const {
+core::StatusOr<memory::Buffer> TensorMessage::EncodeToBuffer(memory::Allocator* allocator) const {
   constexpr std::size_t kAlignment = 64;  // so the payload, 256 bytes on, is aligned as well
   if (allocator == nullptr) allocator = memory::DefaultCpuAllocator();
-  ENGINE_CHECK(allocator->device().is_cpu(), "Encode: the allocator serves {}, expected cpu",
-               allocator->device());
-  ENGINE_ASSIGN_OR_RETURN(memory::Buffer buffer,
-                          allocator->Allocate(get_serialized_size(), kAlignment));
-  ENGINE_RETURN_IF_ERROR(
-      Encode(std::span(static_cast<std::uint8_t*>(buffer.data()), buffer.size_bytes())));
+  ENGINE_CHECK(allocator->device().is_cpu(),
+               "EncodeToBuffer: the allocator serves {}, expected cpu", allocator->device());
+  const std::size_t size = get_serialized_size();
+  ENGINE_ASSIGN_OR_RETURN(memory::Buffer buffer, allocator->Allocate(size, kAlignment));
+  ENGINE_CHECK(buffer.size_bytes() >= size,
+               "EncodeToBuffer: the allocator returned {} bytes, {} were asked for",
+               buffer.size_bytes(), size);
+  ENGINE_RETURN_IF_ERROR(Encode(std::span(static_cast<std::uint8_t*>(buffer.data()), size)));
   return buffer;
 }
 
@@ -153,7 +156,7 @@ core::Status TensorMessage::operator>>(memory::Buffer& out) const {
         "operator>>: the buffer of {} bytes holds the payload and would be released, {} are needed",
         out.size_bytes(), get_serialized_size());
   }
-  ENGINE_ASSIGN_OR_RETURN(out, Encode());
+  ENGINE_ASSIGN_OR_RETURN(out, EncodeToBuffer());
   return core::OkStatus();
 }
 

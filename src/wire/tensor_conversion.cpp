@@ -61,37 +61,6 @@ std::uint64_t ReachedBytes(const tensor::Shape& shape, const tensor::Strides& st
                              static_cast<std::uint64_t>(tensor::itemsize(dtype)));
 }
 
-// The shape as a message has it.
-//   Errors   InvalidArgument: rank 0, an extent or stride that the message cannot hold.
-core::Status SetLayout(const Tensor& tensor, TensorMessage& message) {
-  const tensor::Shape& shape = tensor.shape();
-  if (shape.rank() == 0) {
-    return core::InvalidArgumentError("FromTensor: rank 0, expected 1 to {} (unsqueeze it)",
-                                      TensorMessage::kMaxRank);
-  }
-  std::array<std::uint32_t, TensorMessage::kMaxRank> dims{};
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (static_cast<std::uint64_t>(shape.dim(i)) > kMaxWord) {
-      return core::InvalidArgumentError("FromTensor: extent {} of axis {} is above 2^32 - 1",
-                                        shape.dim(i), i);
-    }
-    dims[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(shape.dim(i));
-  }
-  ENGINE_RETURN_IF_ERROR(message.set_shape(dims.data(), static_cast<std::uint8_t>(shape.rank())));
-  if (tensor.is_contiguous()) return core::OkStatus();
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape.dim(i) == 1) continue;  // its stride does not matter: row-major will do
-    const std::int64_t stride = tensor.strides()[i];
-    if (static_cast<std::uint64_t>(stride) > kMaxWord) {
-      return core::InvalidArgumentError("FromTensor: stride {} of axis {} is above 2^32 - 1",
-                                        stride, i);
-    }
-    ENGINE_RETURN_IF_ERROR(
-        message.set_stride_at(static_cast<std::uint8_t>(i), static_cast<std::uint32_t>(stride)));
-  }
-  return core::OkStatus();
-}
-
 core::StatusOr<std::shared_ptr<memory::Buffer>> BorrowingBuffer(std::uint8_t* data,
                                                                 std::size_t size, bool read_only) {
   return memory::ShareBuffer(memory::Buffer(
@@ -112,6 +81,40 @@ core::StatusOr<TensorMessage::DataType> ToMessageDataType(EngineDataType dtype) 
     if (kTensorDataTypes[i] == dtype) return static_cast<TensorMessage::DataType>(i + 1);
   }
   return core::UnimplementedError("TensorMessage: dtype {} is reserved", dtype);
+}
+
+core::Status TensorMessage::SetLayout(const Tensor& tensor) {
+  const tensor::Shape& shape = tensor.shape();
+  if (shape.rank() == 0) {
+    return core::InvalidArgumentError("FromTensor: rank 0, expected 1 to {} (unsqueeze it)",
+                                      kMaxRank);
+  }
+  ENGINE_ASSIGN_OR_RETURN(const DataType dtype, ToMessageDataType(tensor.dtype()));
+  set_dtype(dtype);
+  rank_ = static_cast<std::uint8_t>(shape.rank());
+  num_elements_ = static_cast<std::uint64_t>(shape.numel());
+  // As set_shape has it: 0 before an extent of 0. No product overflows, since Shape bounds them.
+  std::uint64_t row_major = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    const auto axis = static_cast<std::size_t>(i);
+    const auto extent = static_cast<std::uint64_t>(shape.dim(i));
+    if (extent > kMaxWord) {
+      return core::InvalidArgumentError("FromTensor: extent {} of axis {} is above 2^32 - 1",
+                                        extent, i);
+    }
+    const bool matters = num_elements_ > 0 && extent > 1;
+    const auto stride = matters ? static_cast<std::uint64_t>(tensor.strides()[i]) : row_major;
+    if (matters && stride > kMaxWord) {
+      return core::InvalidArgumentError("FromTensor: stride {} of axis {} is above 2^32 - 1",
+                                        stride, i);
+    }
+    shape_[axis] = static_cast<std::uint32_t>(extent);
+    // A stride that leads to no element need not be the row-major one, which may not fit.
+    strides_[axis] = stride > kMaxWord ? 0 : static_cast<std::uint32_t>(stride);
+    row_major *= extent;
+  }
+  batch_size_ = shape_[0];
+  return core::OkStatus();
 }
 
 core::StatusOr<Tensor> TensorMessage::View() const {
@@ -164,7 +167,6 @@ core::StatusOr<TensorMessage> TensorMessage::FromTensor(const Tensor& tensor, Pa
   if (!tensor.device().is_cpu()) {
     return core::UnimplementedError("FromTensor: no backend for device {}", tensor.device());
   }
-  ENGINE_ASSIGN_OR_RETURN(const DataType dtype, ToMessageDataType(tensor.dtype()));
   Tensor source = tensor;
   const bool pack = packing == Packing::kPack && !tensor.is_contiguous();
   if (pack) {
@@ -173,8 +175,7 @@ core::StatusOr<TensorMessage> TensorMessage::FromTensor(const Tensor& tensor, Pa
     ENGINE_RETURN_IF_ERROR(tensor::ops::copy(source, tensor));
   }
   TensorMessage message;
-  message.set_dtype(dtype);
-  ENGINE_RETURN_IF_ERROR(SetLayout(source, message));
+  ENGINE_RETURN_IF_ERROR(message.SetLayout(source));
   if (source.numel() == 0) return message;
   const std::uint64_t bytes = ReachedBytes(source.shape(), source.strides(), source.dtype());
   if (source.nbytes() > bytes) {

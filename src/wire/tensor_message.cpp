@@ -22,13 +22,27 @@ static_assert(TensorMessage::kMaxRank == tensor::kMaxRank);
 
 }  // namespace
 
-TensorMessage::TensorMessage(TensorMessage&& target) noexcept {
-  static_cast<void>(move_copy(target));  // a new message is independent of every other
-}
+TensorMessage::TensorMessage(TensorMessage&& target) noexcept { MoveFrom(target); }
 
 TensorMessage& TensorMessage::operator=(TensorMessage&& target) noexcept {
-  static_cast<void>(move_copy(target));
+  if (&target == this) return *this;
+  // Where others hold the storage too, it is for the caller to keep them, as with all borrowed bytes.
+  ENGINE_CHECK(
+      target.storage_ != nullptr || storage_.use_count() > 1 ||
+          !Holds(target.payload_, target.size_),
+      "TensorMessage: the source borrows {} bytes of the storage that moving it here would free",
+      target.size());
+  MoveFrom(target);
   return *this;
+}
+
+void TensorMessage::MoveFrom(TensorMessage& target) noexcept {
+  CopyMetadata(target);
+  SetPayload(target.TakePayload());
+  target.clear();
+  target.reserved_buf_ = 0;
+  target.reserved_buf2_ = 0;
+  target.reserved_buf3_ = 0;
 }
 
 TensorMessage::Payload TensorMessage::TakePayload() {
@@ -65,6 +79,9 @@ core::StatusOr<TensorMessage::Payload> TensorMessage::OwnedPayload(
     return Payload{storage_, payload_, size, /*owned=*/true};
   }
   ENGINE_ASSIGN_OR_RETURN(memory::Buffer buffer, allocator->Allocate(size, kStorageAlignment));
+  ENGINE_CHECK(buffer.size_bytes() >= size,
+               "TensorMessage: the allocator returned {} bytes, {} were asked for",
+               buffer.size_bytes(), size);
   ENGINE_ASSIGN_OR_RETURN(std::shared_ptr<memory::Buffer> storage,
                           memory::ShareBuffer(std::move(buffer)));
   auto* const data = static_cast<std::uint8_t*>(storage->data());
@@ -96,8 +113,8 @@ core::Status TensorMessage::CheckIndependent(const char* operation,
   const bool keeps_storage = !is_owner() && target.storage_ == storage_;
   if (keeps_storage || !Holds(target.payload_, target.size_)) return core::OkStatus();
   return core::InvalidArgumentError(
-      "{}: the source's {} bytes lie in the payload of {} bytes that would be released", operation,
-      target.size(), size());
+      "{}: the source's {} bytes lie in the {} bytes of storage that would be released", operation,
+      target.size(), storage_->size_bytes());
 }
 
 core::Status TensorMessage::shallow_copy(const TensorMessage& target) {
@@ -113,8 +130,9 @@ core::Status TensorMessage::shallow_copy(std::uint8_t* data, std::size_t size) {
                                       data == nullptr ? "null" : "an address");
   }
   if (data == payload_ || Holds(data, size)) {
-    return core::InvalidArgumentError("shallow_copy: the {} bytes lie in the payload of {} bytes",
-                                      size, size_);
+    return core::InvalidArgumentError(
+        "shallow_copy: the {} bytes are the present payload or lie in storage of this message",
+        size);
   }
   SetPayload({nullptr, data, size});
   return core::OkStatus();
@@ -139,8 +157,8 @@ core::Status TensorMessage::deep_copy(const std::uint8_t* data, std::size_t size
                                       data == nullptr ? "null" : "an address");
   }
   if (is_owner() && Holds(data, size)) {
-    return core::InvalidArgumentError("deep_copy: the {} bytes lie in the owned payload of {}",
-                                      size, size_);
+    return core::InvalidArgumentError("deep_copy: the {} bytes lie in the owned storage of {}",
+                                      size, storage_->size_bytes());
   }
   ENGINE_ASSIGN_OR_RETURN(Payload payload, OwnedPayload(size, allocator));
   std::memcpy(payload.data, data, size);
@@ -160,12 +178,7 @@ core::StatusOr<TensorMessage> TensorMessage::Clone(memory::Allocator* allocator)
 
 core::Status TensorMessage::move_copy(TensorMessage& target) {
   ENGINE_RETURN_IF_ERROR(CheckIndependent("move_copy", target));
-  CopyMetadata(target);
-  SetPayload(target.TakePayload());
-  target.clear();
-  target.reserved_buf_ = 0;
-  target.reserved_buf2_ = 0;
-  target.reserved_buf3_ = 0;
+  MoveFrom(target);
   return core::OkStatus();
 }
 

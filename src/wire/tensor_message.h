@@ -19,8 +19,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "core/status.h"
 #include "memory/allocator.h"
@@ -30,6 +32,11 @@
 #include "wire/format.h"
 
 namespace engine::wire {
+
+// A container of bytes, not a view of them, that dies with the expression it appears in.
+template <typename T>
+concept TemporaryBytes = !std::is_lvalue_reference_v<T> && !std::ranges::borrowed_range<T> &&
+                         std::is_convertible_v<T, std::span<const std::uint8_t>>;
 
 // Metadata, and a payload that the message owns, shares or borrows.
 //
@@ -89,7 +96,9 @@ class TensorMessage final : private TensorStruct {
   TensorMessage(const TensorMessage&) = delete;
   TensorMessage& operator=(const TensorMessage&) = delete;
   TensorMessage(TensorMessage&& target) noexcept;
-  // As move_copy; where that fails, neither side changes.
+  // Takes over everything, as move_copy does, and always: `target` may share this message's storage.
+  // Moving a message to itself does nothing.
+  //   CHECKs   target does not merely borrow bytes of storage that this message alone keeps alive.
   TensorMessage& operator=(TensorMessage&& target) noexcept;
   ~TensorMessage() = default;
 
@@ -106,15 +115,21 @@ class TensorMessage final : private TensorStruct {
   // byte are ignored, a rank above kMaxRank becomes kMaxRank, element_size() follows the dtype; all
   // else is kept as it is, contradictions included. Any address.
   //   Errors   those of check_valid; InvalidArgument: the struct's size is not that of the payload;
-  //            `bytes` overlap a payload that this message owns or shares.
+  //            `bytes` overlap storage that this message owns or shares: all of a Buffer it decoded
+  //            or that a tensor brought along, whoever else shares it.
   //   Lifetime `bytes` must outlive the payload: this message, its shallow copies, their tensors.
   [[nodiscard]] core::Status Decode(std::span<const std::uint8_t> bytes);
   // The same, sharing `buffer`, which lives as long as anything that came from it.
   //   CHECKs   buffer is not null and on the cpu.
   [[nodiscard]] core::Status Decode(std::shared_ptr<memory::Buffer> buffer);
+  // Bytes that die with the call cannot be borrowed.
+  template <TemporaryBytes Bytes>
+  core::Status Decode(Bytes&& bytes) = delete;
   // Decode under its upstream name.
   [[nodiscard]] core::Status operator<<(std::span<const std::uint8_t> bytes);
   [[nodiscard]] core::Status operator<<(std::shared_ptr<memory::Buffer> buffer);
+  template <TemporaryBytes Bytes>
+  core::Status operator<<(Bytes&& bytes) = delete;
 
   // The size of the envelope in bytes: kEnvelopeBytes + size().
   [[nodiscard]] std::size_t get_serialized_size() const { return kEnvelopeBytes + size(); }
@@ -124,10 +139,12 @@ class TensorMessage final : private TensorStruct {
   //            payload other than where the payload goes (which is the envelope that this message
   //            was decoded from).
   [[nodiscard]] core::Status Encode(std::span<std::uint8_t> out) const;
-  // The same into a fresh Buffer of `allocator` (null: the default), 64-byte aligned.
+  // The same into the first bytes of a fresh Buffer of `allocator` (null: the default), 64-byte
+  // aligned.
   //   Errors   kOutOfMemory.
-  //   CHECKs   a given allocator serves the cpu.
-  [[nodiscard]] core::StatusOr<memory::Buffer> Encode(memory::Allocator* allocator = nullptr) const;
+  //   CHECKs   a given allocator serves the cpu and returns no less than it was asked for.
+  [[nodiscard]] core::StatusOr<memory::Buffer> EncodeToBuffer(
+      memory::Allocator* allocator = nullptr) const;
   // Encodes into `out` when it has the right size, else replaces it by a fresh Buffer.
   //   Errors   those of Encode; InvalidArgument: out has the right size and is read-only, or is to
   //            be replaced and holds the payload.
@@ -151,8 +168,8 @@ class TensorMessage final : private TensorStruct {
   // first and last element: bytes that belong to other views of the storage are sent along. With
   // kPack its elements are copied, and nothing else is sent.
   //   Errors   Unimplemented: a CUDA tensor. InvalidArgument: rank 0 (unsqueeze it), an extent or
-  //            stride above 2^32 - 1, or a layout that overlaps itself so that the payload would be
-  //            smaller than its elements. kOutOfMemory.
+  //            a stride that matters above 2^32 - 1, or a layout that overlaps itself so that the
+  //            payload would be smaller than its elements. kOutOfMemory.
   //   CHECKs   tensor is defined; a given allocator serves the cpu.
   [[nodiscard]] static core::StatusOr<TensorMessage> FromTensor(
       const tensor::Tensor& tensor, Packing packing = Packing::kKeepStrides,
@@ -170,23 +187,23 @@ class TensorMessage final : private TensorStruct {
   // --- Payload ---
 
   // Takes over all of `target`'s metadata and shares its payload (borrows it where target does).
-  //   Errors   InvalidArgument: target is this message, or depends on it: it views a payload that
-  //            this one owns, or borrows from one that this one shares.
+  //   Errors   InvalidArgument: target is this message, or depends on it: its payload lies in
+  //            storage that this one owns, or in storage that this one shares and target does not.
   [[nodiscard]] core::Status shallow_copy(const TensorMessage& target);
   // Borrows `size` bytes in place of the payload; metadata stay.
   //   Errors   InvalidArgument: null, 0 bytes, the present payload's address, or bytes that overlap
-  //            a payload that this message owns or shares.
+  //            storage that this message owns or shares, as in Decode(span).
   //   Lifetime as Decode(span).
   [[nodiscard]] core::Status shallow_copy(std::uint8_t* data, std::size_t size);
 
   // Takes over all of `target`'s metadata and copies its payload into an owned one. Owned storage
   // of the same size is used again unless a tensor or a shallow copy may still view it.
   //   Errors   InvalidArgument: target is this message, or depends on it. kOutOfMemory.
-  //   CHECKs   a given allocator serves the cpu.
+  //   CHECKs   a given allocator serves the cpu and returns no less than it was asked for.
   [[nodiscard]] core::Status deep_copy(const TensorMessage& target,
                                        memory::Allocator* allocator = nullptr);
   // Copies `size` bytes into an owned payload; metadata stay.
-  //   Errors   InvalidArgument: null, 0 bytes, or bytes that overlap a payload that this message
+  //   Errors   InvalidArgument: null, 0 bytes, or bytes that overlap storage that this message
   //            owns. kOutOfMemory.
   //   CHECKs   as above.
   [[nodiscard]] core::Status deep_copy(const std::uint8_t* data, std::size_t size,
@@ -199,14 +216,15 @@ class TensorMessage final : private TensorStruct {
   //   CHECKs   as deep_copy.
   [[nodiscard]] core::StatusOr<TensorMessage> Clone(memory::Allocator* allocator = nullptr) const;
 
-  // Takes over everything, reserved fields included; `target` ends as moved-from.
+  // Takes over everything, reserved fields included; `target` ends as moved-from. Refuses what
+  // upstream refuses, of which move assignment takes all that is safe.
   //   Errors   InvalidArgument: target is this message, or depends on it.
   [[nodiscard]] core::Status move_copy(TensorMessage& target);
 
   // An owned payload of `size` uninitialised bytes; metadata stay. Storage is reused as in
   // deep_copy.
   //   Errors   InvalidArgument: 0 bytes. kOutOfMemory.
-  //   CHECKs   a given allocator serves the cpu.
+  //   CHECKs   as deep_copy.
   [[nodiscard]] core::Status create(std::size_t size, memory::Allocator* allocator = nullptr);
 
   // Drops the payload and zeroes every field but the three reserved ones. The header's frame_id and
@@ -302,6 +320,8 @@ class TensorMessage final : private TensorStruct {
     bool handed_out = false;
   };
 
+  // Takes over everything of another message, which ends as moved-from.
+  void MoveFrom(TensorMessage& target) noexcept;
   // Takes the payload out and leaves none.
   [[nodiscard]] Payload TakePayload();
   // Another reference to the payload, not owned.
@@ -314,12 +334,17 @@ class TensorMessage final : private TensorStruct {
   void CopyMetadata(const TensorStruct& source);
   // Whether any of these bytes lie in storage that this message owns or shares.
   [[nodiscard]] bool Holds(const std::uint8_t* data, std::size_t size) const;
-  // InvalidArgument when `target` is this message or would dangle without its storage.
+  // InvalidArgument when `target` is this message or, as upstream judges, would dangle without its
+  // storage: sharing what this message owns counts as borrowing it.
   [[nodiscard]] core::Status CheckIndependent(const char* operation,
                                               const TensorMessage& target) const;
   // Decodes; `storage` (null: borrowed) is the Buffer of exactly these bytes.
   [[nodiscard]] core::Status DecodeFrom(std::span<const std::uint8_t> bytes,
                                         std::shared_ptr<memory::Buffer> storage);
+  // Stores dtype and layout of a tensor.
+  //   Errors   Unimplemented: a reserved dtype. InvalidArgument: rank 0, an extent or stride that
+  //            the message cannot hold.
+  [[nodiscard]] core::Status SetLayout(const tensor::Tensor& tensor);
   // ToTensor without noting that the storage has been handed out.
   [[nodiscard]] core::StatusOr<tensor::Tensor> View() const;
 

@@ -206,6 +206,37 @@ TEST(GovernedAdoptTest, MisalignedMemory) {
   EXPECT_EQ(ValuesOf(t), Floats({1.5f, -7, 3.25f, 4}));
 }
 
+// A pointer for writing needs aligned elements: they move to storage of their own, once, as they
+// would have if the memory were shared.
+TEST(GovernedAdoptTest, MisalignedMemoryMovesBeforeItIsWrittenThroughAPointer) {
+  alignas(float) std::byte bytes[20] = {};
+  const float values[] = {1.5f, -2.0f, 3.25f, 4.0f};
+  std::memcpy(bytes + 1, values, sizeof(values));
+  int returned = 0;
+  ENGINE_ASSERT_OK_AND_ASSIGN(Governed t,
+                              Governed::Adopt(memory::Buffer(bytes + 1, 16, tensor::Device::Cpu(),
+                                                             [&returned](void*) { ++returned; }),
+                                              {2, 2}));
+  ENGINE_ASSERT_OK(t.Transpose({1, 0}));
+  const Snapshot<float> before(t);
+  testing::CountingAllocator none(0);
+  EXPECT_THAT(t.mutable_data(&none), FailsWith(Failure::kOutOfMemory));
+  EXPECT_EQ(Snapshot<float>(t), before);
+  EXPECT_EQ(returned, 0);
+
+  testing::CountingAllocator allocator;
+  ENGINE_ASSERT_OK_AND_ASSIGN(float* const elements, t.mutable_data(&allocator));
+  EXPECT_EQ(returned, 1);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(elements) % 64, 0u);
+  EXPECT_EQ(ValuesOf(t), Floats({1.5f, 3.25f, -2.0f, 4}));
+  elements[1] = -7;
+  EXPECT_EQ(ValuesOf(t), Floats({1.5f, 3.25f, -7, 4}));
+  EXPECT_EQ(t.data(), elements);
+  ENGINE_ASSERT_OK_AND_ASSIGN(const float* const again, t.mutable_data(&allocator));
+  EXPECT_EQ(again, elements);
+  EXPECT_EQ(allocator.counts()->allocations, 1);
+}
+
 TEST(GovernedAdoptTest, FailuresLeaveTheBufferAlone) {
   Floats data(6);
   int returned = 0;

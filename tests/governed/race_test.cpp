@@ -165,8 +165,16 @@ void Trade(Exchange& exchange, std::uint64_t seed) {
         ENGINE_EXPECT_OK(own.handle.Materialize());
         break;
       case 5: {
+        const auto rows = static_cast<std::size_t>(own.handle.shape().dim(0));
+        const auto columns = static_cast<std::size_t>(own.handle.shape().dim(1));
         ENGINE_EXPECT_OK(own.handle.Transpose({1, 0}));
-        own.values = ValuesOf(own.handle);
+        Floats turned;
+        for (std::size_t column = 0; column < columns; ++column) {
+          for (std::size_t row = 0; row < rows; ++row) {
+            turned.push_back(own.values[row * columns + column]);
+          }
+        }
+        own.values = std::move(turned);
         break;
       }
       default: {

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -189,6 +191,29 @@ TEST(DecodeTest, TheOwnPayloadIsNoSource) {
   ENGINE_EXPECT_OK(other.Decode(std::span(message.data(), message.size())));
 }
 
+// The Buffer as a whole is refused, its frame too and whoever else shares it.
+TEST(DecodeTest, TheOwnBufferIsNoSource) {
+  const auto buffer = BufferOf(SmallEnvelope());
+  TensorMessage message;
+  ENGINE_ASSERT_OK(message.Decode(buffer));
+  const std::span bytes(static_cast<const std::uint8_t*>(buffer->data()), buffer->size_bytes());
+  EXPECT_THAT(message.Decode(bytes.first(260)),
+              StatusIs(StatusCode::kInvalidArgument, "overlap the 284 bytes of storage"));
+  ENGINE_EXPECT_OK(message.Decode(buffer));
+}
+
+// Bytes that are gone when the message is looked at: views and what stays may be decoded.
+template <typename Bytes>
+concept Decodable = requires(TensorMessage message, Bytes&& bytes) {
+  message.Decode(std::forward<Bytes>(bytes));
+  message << std::forward<Bytes>(bytes);
+};
+static_assert(Decodable<ByteVector&> && Decodable<const ByteVector&>);
+static_assert(Decodable<std::span<std::uint8_t>> && Decodable<std::span<const std::uint8_t, 300>>);
+static_assert(Decodable<std::shared_ptr<memory::Buffer>>);
+static_assert(!Decodable<ByteVector> && !Decodable<const ByteVector>);
+static_assert(!Decodable<std::array<std::uint8_t, 300>>);
+
 TEST(DecodeTest, ErrorsSayWhatIsWrong) {
   ByteVector envelope = SmallEnvelope();
   EXPECT_THAT(TensorMessage::check_valid(std::span(envelope).first(259)),
@@ -225,7 +250,7 @@ TEST(EncodeTest, FreshBuffersAreAlignedAndOfExactSize) {
   testing::CountingAllocator allocator;
   const TensorMessage message = CountingMessage(5);
   {
-    ENGINE_ASSERT_OK_AND_ASSIGN(const memory::Buffer buffer, message.Encode(&allocator));
+    ENGINE_ASSERT_OK_AND_ASSIGN(const memory::Buffer buffer, message.EncodeToBuffer(&allocator));
     EXPECT_EQ(buffer.size_bytes(), 265u);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % 64, 0u);
     const auto* const data = static_cast<const std::uint8_t*>(buffer.data());
@@ -234,7 +259,7 @@ TEST(EncodeTest, FreshBuffersAreAlignedAndOfExactSize) {
   EXPECT_EQ(allocator.counts()->allocations, 1);
   EXPECT_EQ(allocator.counts()->deletions, 1);
   testing::CountingAllocator none(0);
-  EXPECT_TRUE(core::IsOutOfMemory(message.Encode(&none).status()));
+  EXPECT_TRUE(core::IsOutOfMemory(message.EncodeToBuffer(&none).status()));
 }
 
 // The envelope that a message was decoded from is where its payload goes anyway.

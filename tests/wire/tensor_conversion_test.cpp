@@ -334,6 +334,38 @@ TEST(FromTensorTest, StridesBeyond32Bits) {
   EXPECT_EQ(message.size(), 1u);
 }
 
+// Only strides that lead to an element have to fit. Of these 8 GiB and 4 GiB nothing is touched.
+TEST(FromTensorTest, StridesThatLeadNowhereMayBeAnything) {
+  static std::byte anchor[1];
+  const std::int64_t bytes = std::int64_t{65536} * 65537 * 2;
+  const auto storage = testing::BorrowStorage(anchor, static_cast<std::size_t>(bytes));
+  // The row-major stride of the first axis would be 65536 * 65537, its own is 1.
+  const Tensor turned =
+      *Tensor::from_buffer(storage, 0, {65536, 65537, 2}, DataType::kUInt8)->permute({2, 0, 1});
+  ENGINE_ASSERT_OK_AND_ASSIGN(TensorMessage message, TensorMessage::FromTensor(turned));
+  EXPECT_EQ(message.size(), static_cast<std::size_t>(bytes));
+  EXPECT_EQ(message.num_elements(), static_cast<std::uint64_t>(bytes));
+  EXPECT_EQ(message.batch_size(), 2u);
+  EXPECT_EQ(message.stride_at(0), 1u);
+  EXPECT_EQ(message.stride_at(1), 131074u);
+  EXPECT_EQ(message.stride_at(2), 2u);
+  EXPECT_EQ(message.ToTensor()->shape(), turned.shape());
+  EXPECT_EQ(message.ToTensor()->strides(), turned.strides());
+  // Along an axis of one element nobody goes, along an axis of an empty tensor neither.
+  const Tensor single = *Tensor::from_buffer(storage, 0, {1, 65536, 65537}, DataType::kUInt8);
+  ENGINE_ASSERT_OK_AND_ASSIGN(message, TensorMessage::FromTensor(single));
+  EXPECT_EQ(message.rank(), 3);
+  EXPECT_EQ(message.stride_at(0), 0u);
+  EXPECT_EQ(message.stride_at(1), 65537u);
+  EXPECT_EQ(message.stride_at(2), 1u);
+  EXPECT_TRUE(message.ToTensor()->is_contiguous());
+  EXPECT_EQ(message.ToTensor()->shape(), single.shape());
+  const Tensor empty = *Tensor::from_buffer(storage, 0, {0, 65536, 65537}, DataType::kUInt8);
+  ENGINE_ASSERT_OK_AND_ASSIGN(message, TensorMessage::FromTensor(empty));
+  EXPECT_EQ(message.stride_at(0), 0u);
+  EXPECT_EQ(message.ToTensor()->shape(), empty.shape());
+}
+
 TEST(FromTensorTest, OverlappingElementsNeedPacking) {
   const Tensor overlapping =
       *Tensor::from_strided_buffer(testing::MakeStorage(5, 7), 0, {3, 3}, {1, 1}, DataType::kUInt8);

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "testing/allocators.h"
 #include "testing/status_matchers.h"
@@ -258,11 +260,62 @@ TEST(TensorMessagePayloadTest, OwnBytesAreNoSource) {
     EXPECT_THAT(owner.shallow_copy(*dependent), refused);
     EXPECT_THAT(owner.deep_copy(*dependent), refused);
     EXPECT_THAT(owner.move_copy(*dependent), refused);
-    owner = std::move(*dependent);       // neither changes
-    EXPECT_TRUE(dependent->is_valid());  // NOLINT(bugprone-use-after-move): that is the point
+    EXPECT_TRUE(dependent->is_valid());
   }
   EXPECT_EQ(Encoded(owner), before);
   EXPECT_TRUE(owner.is_owner());
+}
+
+// An assignment cannot report a refusal, so it takes everything that is safe: who shares the
+// storage keeps it alive.
+TEST(TensorMessagePayloadTest, AssignmentTakesASharerOfItsOwnStorage) {
+  CountingAllocator allocator;
+  {
+    TensorMessage owner;
+    ENGINE_ASSERT_OK(owner.create(8, &allocator));
+    std::memcpy(owner.mutable_data(), kBytes.data(), 8);
+    TensorMessage sharer;
+    ENGINE_ASSERT_OK(sharer.shallow_copy(owner));
+    sharer.set_name("sharer");
+    owner = std::move(sharer);
+    EXPECT_EQ(owner.name(), "sharer");
+    EXPECT_EQ(PayloadOf(owner), kBytes);
+    EXPECT_FALSE(owner.is_owner());
+    EXPECT_FALSE(sharer.is_valid());  // NOLINT(bugprone-use-after-move): the promise
+    EXPECT_TRUE(sharer.name().empty());
+    EXPECT_EQ(allocator.counts()->deletions, 0);
+  }
+  EXPECT_EQ(allocator.counts()->deletions, 1);
+}
+
+// Borrowed bytes are the caller's to keep alive, and here the caller does.
+TEST(TensorMessagePayloadTest, AssignmentTakesABorrowerOfABufferThatOthersHold) {
+  const auto buffer = BufferOf(Encoded(CountingMessage(8)));
+  TensorMessage sharer;
+  ENGINE_ASSERT_OK(sharer.Decode(buffer));
+  TensorMessage borrower;
+  ENGINE_ASSERT_OK(borrower.Decode(
+      std::span(static_cast<const std::uint8_t*>(buffer->data()), buffer->size_bytes())));
+  borrower.set_name("borrower");
+  sharer = std::move(borrower);
+  EXPECT_EQ(sharer.name(), "borrower");
+  EXPECT_EQ(sharer.data()[7], 8);
+  EXPECT_EQ(buffer.use_count(), 1);
+}
+
+// Containers move their elements over one another.
+TEST(TensorMessagePayloadTest, ErasingFromAVectorKeepsTheOthers) {
+  std::vector<TensorMessage> messages(3);
+  ENGINE_ASSERT_OK(messages[0].deep_copy(kBytes.data(), kBytes.size()));
+  ENGINE_ASSERT_OK(messages[1].shallow_copy(messages[0]));
+  messages[1].set_name("b");
+  messages[2].set_name("c");
+  messages.erase(messages.begin());
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_EQ(messages[0].name(), "b");
+  EXPECT_EQ(PayloadOf(messages[0]), kBytes);
+  EXPECT_EQ(messages[1].name(), "c");
+  EXPECT_FALSE(messages[1].is_valid());
 }
 
 // Sharing is safe in both directions where only borrowing is not.
