@@ -5,7 +5,10 @@ namespace engine::governed {
 
 float Read(const GovernedTensor<float>& tensor) { return tensor.data()[0]; }
 #ifdef ENGINE_COMPILE_FAIL
-void Write(GovernedTensor<float>& tensor) { float* const element = tensor.data(); *element = 1; }
+void Write(GovernedTensor<float>& tensor) {
+  float* const element = tensor.data();
+  *element = 1;
+}
 #endif
 
 }  // namespace engine::governed
