@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "testing/death_test_style.h"
+
 namespace engine::safetensors::internal {
 namespace {
 
@@ -94,7 +96,7 @@ TEST(FormatTest, NamesOfDTypes) {
 
 class FormatDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(FormatDeathTest, ReservedDTypesHaveNoName) {

@@ -15,6 +15,7 @@
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
 #include "testing/copy_plan_trial.h"
+#include "testing/death_test_style.h"
 #include "testing/fp_mode.h"
 #include "testing/random_layout.h"
 #include "testing/reference.h"
@@ -261,7 +262,7 @@ TEST(CopyPlanThreadTest, ThreadsRunDisjointRangesOfOnePlan) {
 
 class CopyPlanDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(CopyPlanDeathTest, MakeChecksThePairAndTheRanks) {

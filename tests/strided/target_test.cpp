@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "testing/death_test_style.h"
+
 namespace engine::strided {
 namespace {
 
@@ -22,7 +24,7 @@ TEST(TargetTest, TheActiveTargetIsASupportedOne) {
 // choice is made once.
 class TargetDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 
   // Exits with 0 when the active target under ENGINE_CPU=`value` is `name`, or the best where that
   // is empty.
