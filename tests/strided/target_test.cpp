@@ -20,6 +20,14 @@ TEST(TargetTest, TheActiveTargetIsASupportedOne) {
   EXPECT_NE(std::find(targets.begin(), targets.end(), ActiveTarget()), targets.end());
 }
 
+#ifdef __aarch64__
+// Part of the architecture, so never missing.
+TEST(TargetTest, NeonIsTheBestTargetAndActive) {
+  EXPECT_EQ(SupportedTargets().front(), "neon");
+  EXPECT_EQ(ActiveTarget(), "neon");
+}
+#endif
+
 // A fresh process each, in which nothing has asked for the target before ENGINE_CPU is set: the
 // choice is made once.
 class TargetDeathTest : public ::testing::Test {
