@@ -39,9 +39,9 @@ file(GLOB_RECURSE package_files "${PREFIX}/*.cmake" "${PREFIX}/*.pc")
 foreach(file IN LISTS package_files)
   file(READ "${file}" text)
   foreach(path "${SOURCE}" "${BUILD}" "${PREFIX}")
-    # As the start of a path, not as the end of a longer one.
+    # Whole, not as a part of a longer path or name.
     string(REGEX REPLACE "([][+.*()^$?|\\\\])" "\\\\\\1" quoted "${path}")
-    if(text MATCHES "(^|[^A-Za-z0-9_./-]|-[IL])${quoted}")
+    if(text MATCHES "(^|[^A-Za-z0-9_./-]|-[IL])${quoted}([^A-Za-z0-9_.-]|$)")
       message(FATAL_ERROR "${file} names ${path}.")
     endif()
   endforeach()
