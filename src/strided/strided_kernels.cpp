@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "strided/internal/highway_targets.h"
 #include "strided/internal/kernels.h"
@@ -52,19 +53,19 @@ HWY_INLINE int64_t StreamHead(const std::byte* dst, int64_t count) {
 
 // A row whose vectors load(d, i) selects. Elements one by one up to the first whole line, and where
 // a vector's loads would reach past the row's last element.
-template <int64_t kStep, bool kStream, typename T, class Load>
+template <bool kStream, typename T, class Load>
 HWY_INLINE void DeinterleaveRow(std::byte* HWY_RESTRICT dst, const std::byte* HWY_RESTRICT src,
-                                int64_t count, Load&& load) {
+                                int64_t step, int64_t count, Load&& load) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = hn::MaxLanes(d);
   constexpr int64_t kItem = sizeof(T);
   const auto copy_until = [&](int64_t i, int64_t end) HWY_ATTR {
-    for (; i < end; ++i) std::memcpy(dst + i * kItem, src + i * kStep * kItem, sizeof(T));
+    for (; i < end; ++i) std::memcpy(dst + i * kItem, src + i * step * kItem, sizeof(T));
   };
   int64_t i = StreamHead<kStream, T>(dst, count);
   copy_until(0, i);
   for (; i + kLanes < count; i += kLanes) {
-    const auto v = load(d, reinterpret_cast<const T*>(src + i * kStep * kItem));
+    const auto v = load(d, reinterpret_cast<const T*>(src + i * step * kItem));
     T* const to = reinterpret_cast<T*>(dst + i * kItem);
     if constexpr (kStream) {
       hn::Stream(v, d, to);
@@ -93,6 +94,58 @@ struct LoadEveryThird {
         _mm512_permutex2var_epi32(low, _mm512_load_si512(kSecond), _mm512_loadu_si512(from + 32))};
   }
 };
+
+// v's lanes by index, where the mask is set; elsewhere `rest`.
+HWY_INLINE __m512i MaskedLookup(uint16_t /*item*/, __m512i rest, uint64_t mask, __m512i index,
+                                __m512i v) {
+  return _mm512_mask_permutexvar_epi16(rest, static_cast<__mmask32>(mask), index, v);
+}
+HWY_INLINE __m512i MaskedLookup(uint32_t /*item*/, __m512i rest, uint64_t mask, __m512i index,
+                                __m512i v) {
+  return _mm512_mask_permutexvar_epi32(rest, static_cast<__mmask16>(mask), index, v);
+}
+HWY_INLINE __m512i MaskedLookup(uint64_t /*item*/, __m512i rest, uint64_t mask, __m512i index,
+                                __m512i v) {
+  return _mm512_mask_permutexvar_epi64(rest, static_cast<__mmask8>(mask), index, v);
+}
+
+// Every step-th element of `step` vectors: a lookup in each, which keeps what it has.
+template <typename T>
+class LoadEveryNth {
+ public:
+  static constexpr int64_t kMinStep = 3;
+  // From here on, as many loads as elements.
+  static constexpr int64_t kMaxStep = 8;
+
+  explicit LoadEveryNth(int64_t step) : step_(step) {
+    for (int64_t k = 0; k < step; ++k) {
+      masks_[k] = 0;
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        const int64_t from = lane * step - k * kLanes;
+        const bool inside = from >= 0 && from < kLanes;
+        index_[k][lane] = static_cast<T>(inside ? from : 0);
+        masks_[k] |= uint64_t{inside} << lane;
+      }
+    }
+  }
+
+  template <class D>
+  HWY_INLINE hn::VFromD<D> operator()(D /*d*/, const T* from) const {
+    __m512i v = _mm512_setzero_si512();
+    for (int64_t k = 0; k < step_; ++k) {
+      v = MaskedLookup(T{}, v, masks_[k], _mm512_load_si512(index_[k]),
+                       _mm512_loadu_si512(from + k * kLanes));
+    }
+    return hn::VFromD<D>{v};
+  }
+
+ private:
+  static constexpr int64_t kLanes = 64 / sizeof(T);
+
+  int64_t step_;
+  uint64_t masks_[kMaxStep];
+  alignas(64) T index_[kMaxStep][kLanes];
+};
 #endif
 
 template <typename T>
@@ -114,17 +167,17 @@ template <bool kStream, typename T>
 HWY_INLINE void CopyStridedRow(std::byte* HWY_RESTRICT dst, int64_t dst_step,
                                const std::byte* HWY_RESTRICT src, int64_t src_step, int64_t count) {
   if (dst_step == 1 && src_step == 2) {
-    return DeinterleaveRow<2, kStream, T>(
-        dst, src, count, [](auto d, const T* from) HWY_ATTR { return LoadEvery<2>(d, from); });
+    return DeinterleaveRow<kStream, T>(
+        dst, src, 2, count, [](auto d, const T* from) HWY_ATTR { return LoadEvery<2>(d, from); });
   }
   if (dst_step == 1 && src_step == 4) {
-    return DeinterleaveRow<4, kStream, T>(
-        dst, src, count, [](auto d, const T* from) HWY_ATTR { return LoadEvery<4>(d, from); });
+    return DeinterleaveRow<kStream, T>(
+        dst, src, 4, count, [](auto d, const T* from) HWY_ATTR { return LoadEvery<4>(d, from); });
   }
 #if HWY_TARGET == HWY_AVX3
   if constexpr (sizeof(T) == 4) {
     if (dst_step == 1 && src_step == 3) {
-      return DeinterleaveRow<3, kStream, T>(dst, src, count, LoadEveryThird());
+      return DeinterleaveRow<kStream, T>(dst, src, 3, count, LoadEveryThird());
     }
   }
 #endif
@@ -136,18 +189,42 @@ HWY_INLINE void CopyStridedRow(std::byte* HWY_RESTRICT dst, int64_t dst_step,
   }
 }
 
-template <bool kStream, typename T>
-HWY_INLINE void CopyEachStridedRow(const StridedRowsJob& job) {
+// Calls copy(std::bool_constant<stream>, dst, src) for each row.
+template <bool kStream, typename T, class Copy>
+HWY_INLINE void ForEachStridedRow(const StridedRowsJob& job, Copy&& copy) {
   for (int64_t r = 0; r < job.rows; ++r) {
     std::byte* const dst = job.dst + job.dst_offsets[r];
     const std::byte* const src = job.src + job.src_offsets[r];
     // Elements that straddle lines never begin one: nothing to bypass the caches with.
     if (kStream && reinterpret_cast<uintptr_t>(dst) % sizeof(T) == 0) {
-      CopyStridedRow<kStream, T>(dst, job.dst_step, src, job.src_step, job.cols);
+      copy(std::bool_constant<kStream>(), dst, src);
     } else {
-      CopyStridedRow<false, T>(dst, job.dst_step, src, job.src_step, job.cols);
+      copy(std::false_type(), dst, src);
     }
   }
+}
+
+template <bool kStream, typename T>
+HWY_INLINE void CopyEachStridedRow(const StridedRowsJob& job) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (sizeof(T) > 1) {
+    using Load = LoadEveryNth<T>;
+    const bool selects = job.dst_step == 1 && job.src_step >= Load::kMinStep &&
+                         job.src_step <= Load::kMaxStep && job.src_step != 4 &&
+                         !(sizeof(T) == 4 && job.src_step == 3);
+    if (selects && job.rows * job.cols >= 8 * int64_t{64 / sizeof(T)}) {
+      const Load load(job.src_step);
+      return ForEachStridedRow<kStream, T>(
+          job, [&](auto stream, std::byte* dst, const std::byte* src) HWY_ATTR {
+            DeinterleaveRow<decltype(stream)::value, T>(dst, src, job.src_step, job.cols, load);
+          });
+    }
+  }
+#endif
+  ForEachStridedRow<kStream, T>(
+      job, [&](auto stream, std::byte* dst, const std::byte* src) HWY_ATTR {
+        CopyStridedRow<decltype(stream)::value, T>(dst, job.dst_step, src, job.src_step, job.cols);
+      });
 }
 
 // --- rows by table ---

@@ -112,7 +112,10 @@ TEST_P(CopyGuardTest, StridedRows) {
                                            {1, 3},
                                            {1, 4},
                                            {1, 5},
+                                           {1, 6},
                                            {1, 7},
+                                           {1, 8},
+                                           {1, 9},
                                            {2, 1},
                                            {3, 1},
                                            {4, 1},
@@ -165,6 +168,8 @@ TEST_P(CopyGuardTest, TransposesOfAliasingRows) {
       ASSERT_EQ(run(4096, 0, 0), "");
       ASSERT_EQ(run(4096, 4096, 1), "");
       ASSERT_EQ(run(0, 256, 0), "");
+      ASSERT_EQ(run(1024, 0, 1), "");
+      ASSERT_EQ(run(1024, 1024, 0), "");
       for (const std::int64_t shift : {0, 4, 8, 63}) {
         ASSERT_EQ(run(64, 0, shift), "");
         ASSERT_EQ(run(256, 256, shift), "");
