@@ -103,6 +103,7 @@ class CopyPlan {
 
   Strategy strategy_ = Strategy::kNothing;
   bool full_lines_ = false;
+  bool down_ = false;
   bool pack_ = false;
   bool stream_ = false;
   Regime regime_{};

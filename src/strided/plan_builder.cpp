@@ -265,19 +265,21 @@ bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
            core::SaturatingMul<std::int64_t>(row_axis.src_stride, plan_.src_item_bytes_),
        .dst_row_bytes =
            core::SaturatingMul<std::int64_t>(col_axis.dst_stride, plan_.dst_item_bytes_),
+       .direct = direct,
        .dst_rows_line_aligned = line_aligned});
   if (!direct) {
-    policy.pack = false;
+    policy.pack = policy.pack && row_axis.dst_stride == 1;
     policy.stream = policy.stream && row_axis.dst_stride == 1;
   }
   plan_.full_lines_ = policy.full_lines;
+  plan_.down_ = direct && policy.down;
   plan_.pack_ = policy.pack;
   plan_.stream_ = policy.stream;
   if (direct) {
     plan_.prefetch_bytes_ = policy.prefetch_bytes;
     plan_.prefetch_rows_ = policy.prefetch_rows;
   }
-  if (!direct) {
+  if (!direct && !policy.pack) {
     SetStagedBlocks(row_axis, col_axis);
   } else {
     SetBlocks(policy.block_rows, policy.block_cols, policy.pack ? 1 : kMinBlock);
@@ -286,20 +288,15 @@ bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
 }
 
 void PlanBuilder::SetStagedBlocks(const Axis& row_axis, const Axis& col_axis) {
-  // A gathered block has the source's item size, a converted one the destination's.
-  const bool gathers = col_axis.src_stride != 1 || plan_.cols_ < kDirectCast;
-  const std::int64_t item =
-      gathers ? std::max(plan_.dst_item_bytes_, plan_.src_item_bytes_) : plan_.dst_item_bytes_;
-  const bool in_memory = plan_.regime_ == Regime::kMemory;
-  // Long rows convert faster, but from memory the pieces written matter more.
-  const std::int64_t most_cols = in_memory ? kStagedColsInMemory : kStagedCols;
-  const std::int64_t block_cols =
-      EvenBlock(plan_.cols_, std::min(most_cols, kScratchDataBytes / (kStagedRows * item)));
-  const std::int64_t limit = std::min(kScratchDataBytes / (block_cols * item), kMaxBlock);
-  const std::int64_t block_rows =
-      plan_.rows_ <= limit ? plan_.rows_ : limit / kStagedRows * kStagedRows;
-  plan_.pack_ = in_memory && row_axis.dst_stride == 1;
-  SetBlocks(block_rows, block_cols, 1);
+  std::int64_t rows = kStagedRows;
+  std::int64_t cols = plan_.regime_ == Regime::kMemory ? kMaxBlock : kStripCols;
+  if (row_axis.dst_stride != 1) {
+    // Scattered from a packed block.
+    const bool gathers = col_axis.src_stride != 1 || plan_.cols_ < kDirectCast;
+    cols = StripCols(plan_.src_item_bytes_, plan_.dst_item_bytes_, gathers);
+    rows = kPackBytes / (cols * plan_.dst_item_bytes_);
+  }
+  SetBlocks(rows, cols, 1);
 }
 
 void PlanBuilder::SetBlocks(std::int64_t block_rows, std::int64_t block_cols,

@@ -13,8 +13,7 @@ namespace {
 
 void CopyRowsScalar(const RowsJob& job) {
   for (std::int64_t r = 0; r < job.rows; ++r) {
-    std::memcpy(job.dst + job.dst_offsets[r], job.src + job.src_offsets[r],
-                static_cast<std::size_t>(job.row_bytes));
+    std::memcpy(job.DstRow(r), job.SrcRow(r), static_cast<std::size_t>(job.row_bytes));
   }
 }
 

@@ -16,8 +16,8 @@
 namespace engine::strided {
 
 // Converts `rows` runs of `cols` elements: run r goes from src + src_offsets[r] to dst +
-// dst_offsets[r]. False when an element was not representable; the destination's elements are then
-// unspecified.
+// dst_offsets[r]. With `stream`, full lines bypass the caches; FenceStreams is the caller's. False
+// when an element was not representable; the destination's elements are then unspecified.
 struct CastRowsJob {
   std::byte* dst;
   const std::byte* src;
@@ -25,10 +25,15 @@ struct CastRowsJob {
   const std::int64_t* src_offsets;
   std::int64_t rows;
   std::int64_t cols;
+  bool stream = false;
 };
 using CastRows = bool (*)(const CastRowsJob& job);
 
-// `rows` runs of `row_bytes` bytes: run r goes from src + src_offsets[r] to dst + dst_offsets[r].
+// The table of a job that is one row.
+inline constexpr std::int64_t kNoOffset = 0;
+
+// `rows` runs of `row_bytes` bytes: run r goes from src + src_offsets[r] to dst + dst_offsets[r]; or,
+// where the tables are null, from src + r * src_step to dst + r * dst_step (bytes).
 // In Regime::kMemory full lines bypass the caches; FenceStreams is the caller's.
 struct RowsJob {
   std::byte* dst;
@@ -38,6 +43,15 @@ struct RowsJob {
   std::int64_t rows;
   std::int64_t row_bytes;
   Regime regime;
+  std::int64_t dst_step = 0;
+  std::int64_t src_step = 0;
+
+  [[nodiscard]] std::byte* DstRow(std::int64_t row) const {
+    return dst + (dst_offsets != nullptr ? dst_offsets[row] : row * dst_step);
+  }
+  [[nodiscard]] const std::byte* SrcRow(std::int64_t row) const {
+    return src + (src_offsets != nullptr ? src_offsets[row] : row * src_step);
+  }
 };
 using CopyRows = void (*)(const RowsJob& job);
 
@@ -71,6 +85,16 @@ struct InterleaveJob {
 };
 using Interleave = void (*)(const InterleaveJob& job);
 
+// Rows whose lines a transpose asks for while it works on others: column c of row r is at src +
+// offsets[r] + c * item_bytes.
+struct RowsAhead {
+  const std::byte* src;
+  const std::int64_t* offsets;
+  std::int64_t rows;
+  std::int64_t cols;
+  std::int64_t item_bytes;
+};
+
 // A matrix of `rows` source rows of `cols` contiguous elements, written as `cols` destination rows
 // of `rows` contiguous elements: element c of source row r goes from src + src_offsets[r] + c *
 // item to dst + dst_offsets[c] + r * item.
@@ -87,6 +111,12 @@ struct TransposeJob {
   // ahead; 0: none.
   std::int64_t prefetch_bytes;
   std::int64_t prefetch_rows;
+  // With each tile, the same columns of these rows are asked for; null: none.
+  const RowsAhead* next = nullptr;
+  bool down = false;  // in the destination's order, where both tables are regular
+  // The distance of two entries, in bytes, where the table is regular; else 0.
+  std::int64_t src_step = 0;
+  std::int64_t dst_step = 0;
 };
 using Transpose = void (*)(const TransposeJob& job);
 
