@@ -114,6 +114,10 @@ class PlanRunner::BlockRunner {
       to_base_ += col * col_axis_.dst_stride * dst_item_;
       return;
     }
+    if (plan_.strategy_ == CopyPlan::Strategy::kTable) {
+      SelectTable();
+      return;
+    }
     // A few rows of the next block too, to ask for their lines early.
     rows_known_ = std::min(plan_.rows_ - row, rows_ + kRowsAhead);
     FillOffsets(row_axes_, plan_.rows_rank_, row, rows_known_, Side::kSrc, src_item_, src_offsets_);
@@ -129,12 +133,26 @@ class PlanRunner::BlockRunner {
     }
   }
 
+  // The offsets of a row's elements; those of the rows only for what is converted first.
+  void SelectTable() {
+    if (!table_filled_) {
+      FillOffsets(col_axes_, plan_.cols_rank_, 0, plan_.cols_, Side::kSrc, src_item_,
+                  more_offsets_);
+      table_filled_ = true;
+    }
+    if (cast_ == nullptr) return;
+    FillOffsets(row_axes_, plan_.rows_rank_, first_row_, rows_, Side::kDst, dst_item_,
+                dst_offsets_);
+  }
+
   bool RunBlock() {
     switch (plan_.strategy_) {
       case CopyPlan::Strategy::kRows:
         return cast_ == nullptr ? CopyRowsBlock() : CastRowsBlock();
       case CopyPlan::Strategy::kStridedRows:
         return StridedRowsBlock();
+      case CopyPlan::Strategy::kTable:
+        return TableBlock();
       case CopyPlan::Strategy::kInterleave:
         return InterleaveBlock();
       default:
@@ -195,20 +213,42 @@ class PlanRunner::BlockRunner {
     return CastDense(to_base_, scratch_, count);
   }
 
-  // A row of strided rows may be several axes.
-  bool IsTabled() const {
-    return plan_.strategy_ == CopyPlan::Strategy::kStridedRows && plan_.cols_rank_ > 1;
+  bool TableBlock() {
+    if (cast_ == nullptr) {
+      CopyByTable(to_, to_base_, row_axes_, row_axis_.dst_stride * dst_item_);
+      return true;
+    }
+    // Packed one after another, converted as one run, then row by row where they belong.
+    CopyByTable(from_, scratch_, nullptr, cols_ * src_item_);
+    std::byte* const converted = scratch_ + kScratchElements * 8;
+    if (!CastDense(converted, scratch_, rows_ * cols_)) return false;
+    FillRegular(cols_ * dst_item_, rows_, scratch_offsets_);
+    to_.copy_rows({to_base_, converted, dst_offsets_, scratch_offsets_, rows_, cols_ * dst_item_,
+                   Regime::kL2});
+    return true;
   }
 
-  // The offsets of a row's elements, where a row is several axes; else null.
-  const std::int64_t* SourceTable() {
-    if (!IsTabled()) return nullptr;
-    if (!table_filled_) {
-      FillOffsets(col_axes_, plan_.cols_rank_, 0, plan_.cols_, Side::kSrc, src_item_,
-                  more_offsets_);
-      table_filled_ = true;
+  // The block's rows, run by run along their innermost axis: to where `dst_axes` say, or one after
+  // another where that is null. The block may begin and end within a run.
+  void CopyByTable(const CopyKernels& kernels, std::byte* dst, const Axis* dst_axes,
+                   std::int64_t dst_step) {
+    const std::int64_t extent = std::max<std::int64_t>(row_axis_.extent, 1);
+    for (std::int64_t done = 0; done < rows_;) {
+      const std::int64_t row = first_row_ + done;
+      const bool whole = row % extent == 0 && rows_ - done >= extent;
+      const std::int64_t rows = whole ? extent : std::min(rows_ - done, extent - row % extent);
+      const std::int64_t runs = whole ? std::min((rows_ - done) / extent, kMaxTableEntries) : 1;
+      for (std::int64_t k = 0; k < runs; ++k) {
+        const std::int64_t first = row + k * rows;
+        src_offsets_[k] = OffsetAt(row_axes_, plan_.rows_rank_, first, Side::kSrc, src_item_);
+        scratch_offsets_[k] = dst_axes == nullptr ? (done + k * rows) * dst_step
+                                                  : OffsetAt(dst_axes, plan_.rows_rank_, first,
+                                                             Side::kDst, dst_item_);
+      }
+      kernels.copy_tabled_rows({dst, from_base_, scratch_offsets_, src_offsets_, runs, rows, cols_,
+                                dst_step, row_axis_.src_stride * src_item_, more_offsets_});
+      done += runs * rows;
     }
-    return more_offsets_;
   }
 
   // Rows along one axis, strided on either side, converted on the way: gather, convert, scatter,
@@ -218,7 +258,7 @@ class PlanRunner::BlockRunner {
     const std::int64_t src_step = col_axis_.src_stride;
     if (cast_ == nullptr && (dst_step == 1 || src_step == 1)) {
       to_.copy_strided_rows({to_base_, from_base_, dst_offsets_, src_offsets_, rows_, cols_,
-                             dst_step, src_step, plan_.regime_, SourceTable()});
+                             dst_step, src_step, plan_.regime_});
       return true;
     }
     const std::byte* dense = scratch_;
@@ -255,12 +295,12 @@ class PlanRunner::BlockRunner {
   void GatherRows(std::byte* dense, const Part& part) {
     FillRegular(part.cols * src_item_, part.rows, scratch_offsets_);
     const std::int64_t* const offsets = src_offsets_ + part.row;
-    if (col_axis_.src_stride == 1 && !IsTabled()) {
+    if (col_axis_.src_stride == 1) {
       from_.copy_rows({dense, SourceOf(part), scratch_offsets_, offsets, part.rows,
                        part.cols * src_item_, Regime::kL2});
     } else {
       from_.copy_strided_rows({dense, SourceOf(part), scratch_offsets_, offsets, part.rows,
-                               part.cols, 1, col_axis_.src_stride, Regime::kL2, SourceTable()});
+                               part.cols, 1, col_axis_.src_stride, Regime::kL2});
     }
   }
 

@@ -78,7 +78,8 @@ class CopyPlan {
     kElements,     // so few elements that a plain loop is fastest
     kContiguous,   // one run on both sides
     kRows,         // runs on both sides
-    kStridedRows,  // rows along one axis, strided on one side or both; or along several, by table
+    kStridedRows,  // rows along one axis, strided on one side or both
+    kTable,        // short rows, dense in the destination, whose elements a table finds
     kTranspose,    // contiguous along different axes
     kInterleave,   // a few channels, in planes on one side and interleaved on the other
   };

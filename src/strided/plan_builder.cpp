@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/checked_math.h"
+#include "strided/internal/active_target.h"
 #include "strided/internal/policy.h"
 
 namespace engine::strided {
@@ -131,26 +132,34 @@ bool PlanBuilder::BuildInterleave(const Layout& layout) {
 
 bool PlanBuilder::BuildTable(const Layout& layout) {
   const Axis& inner = layout.axes[static_cast<std::size_t>(layout.rank - 1)];
-  if (inner.extent >= (inner.src_stride == 1 ? kShortRun : kShortRow)) return false;
-  // The destination is dense along the innermost axes, as many as the table holds.
+  const bool is_short = inner.extent < (inner.src_stride == 1 ? kShortRun : kShortRow);
+  if (!is_short && (inner.src_stride == 1 || inner.extent > kMaxPeriod / 2)) return false;
+  const auto at = [&](int i) -> const Axis& { return layout.axes[static_cast<std::size_t>(i)]; };
+  const bool looks_up = LooksUpPeriods(ActiveTargetKind(), plan_.src_item_bytes_);
+  // The destination is dense along the innermost axes, as many as the table holds; or, better, as
+  // make a short pattern that a long axis repeats.
   std::int64_t count = 1;
   int first = layout.rank;
-  while (first > 0) {
-    const Axis& axis = layout.axes[static_cast<std::size_t>(first - 1)];
-    if (axis.dst_stride != count || axis.extent > kMaxTabled / count) break;
-    count *= axis.extent;
+  bool periodic = false;
+  while (first > 0 && at(first - 1).dst_stride == count) {
+    const std::int64_t extent = at(first - 1).extent;
+    periodic = looks_up && first < layout.rank && count <= kMaxPeriod && extent >= kMinPeriods &&
+               at(first - 1).src_stride >= 0;
+    if (periodic || extent > kMaxTabled / count) break;
+    count *= extent;
     --first;
   }
-  if (layout.rank - first < 2) return false;
+  if (!periodic && (!is_short || layout.rank - first < 2)) return false;
   std::copy_n(layout.axes.begin(), static_cast<std::size_t>(layout.rank), plan_.axes_.begin());
-  plan_.strategy_ = CopyPlan::Strategy::kStridedRows;
+  plan_.strategy_ = CopyPlan::Strategy::kTable;
   plan_.rows_rank_ = first;
   plan_.cols_rank_ = layout.rank - first;
   plan_.cols_ = count;
   plan_.rows_ = layout.numel / count;
-  const std::int64_t elements =
-      plan_.dst_dtype_ != plan_.src_dtype_ ? kScratchElements : kUnitBytes / plan_.dst_item_bytes_;
-  SetBlocks(std::clamp<std::int64_t>(elements / count, 1, kMaxBlock), count, 1);
+  const bool converts = plan_.dst_dtype_ != plan_.src_dtype_;
+  const std::int64_t elements = converts ? kScratchElements : kUnitBytes / plan_.dst_item_bytes_;
+  const std::int64_t most = converts ? kMaxBlock : elements;
+  SetBlocks(std::clamp<std::int64_t>(elements / count, 1, most), count, 1);
   return true;
 }
 

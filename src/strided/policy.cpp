@@ -44,6 +44,11 @@ Regime RegimeOf(std::int64_t total_bytes) {
   return total_bytes <= sizes.last_level / 4 * 3 ? Regime::kLastLevel : Regime::kMemory;
 }
 
+bool LooksUpPeriods(Target target, std::int64_t item_bytes) {
+  // No lookup of bytes before AVX512_VBMI.
+  return (target == Target::kAvx3 || target == Target::kAvx3Bf16) && item_bytes > 1;
+}
+
 std::int64_t StripCols(std::int64_t src_item, std::int64_t dst_item, bool gathers) {
   const std::int64_t item = gathers ? std::max(dst_item, src_item) : dst_item;
   return std::min(kStripCols, kStripBytes / (kLineBytes / dst_item * item));

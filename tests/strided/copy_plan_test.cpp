@@ -259,6 +259,49 @@ TEST(CopyPlanThreadTest, ThreadsRunDisjointRangesOfOnePlan) {
   }
 }
 
+// A source that runs backwards along any of its axes, as NumPy's reversed views do: rows, patterns
+// that repeat, matrices.
+TEST(CopyPlanTest, SourcesThatRunBackwards) {
+  constexpr std::int64_t kA = 200;
+  constexpr std::int64_t kB = 3;
+  constexpr std::int64_t kC = 5;
+  std::vector<std::int32_t> src(kA * kB * kC);
+  std::iota(src.begin(), src.end(), 0);
+  struct Dense {
+    std::array<std::int64_t, 3> dims;
+    std::array<std::int64_t, 3> steps;
+  };
+  const Dense layouts[] = {{{kA, kB, kC}, {kB * kC, kC, 1}},
+                           {{kA, kC, kB}, {kB * kC, 1, kC}},
+                           {{kA, kB, kC}, {kC, kA * kC, 1}},
+                           {{kA, kB, kC}, {1, kA * kC, kA}},
+                           {{kB, kC, kA}, {kC, 1, kB * kC}}};
+  for (const auto& [dims, forward] : layouts) {
+    for (int backwards = 0; backwards < 8; ++backwards) {
+      std::array<std::int64_t, 3> steps = forward;
+      std::int64_t first = 0;
+      for (std::size_t i = 0; i < 3; ++i) {
+        if ((backwards >> i & 1) == 0) continue;
+        first += (dims[i] - 1) * steps[i];
+        steps[i] = -steps[i];
+      }
+      std::vector<std::int32_t> dst(src.size(), -1);
+      const CopyPlan plan =
+          CopyPlan::Make({dims[0], dims[1], dims[2]}, kInt32, {dims[1] * dims[2], dims[2], 1},
+                         kInt32, {steps[0], steps[1], steps[2]});
+      ASSERT_TRUE(plan.Run(dst.data(), src.data() + first));
+      std::size_t at = 0;
+      for (std::int64_t i = 0; i < dims[0]; ++i) {
+        for (std::int64_t j = 0; j < dims[1]; ++j) {
+          for (std::int64_t k = 0; k < dims[2]; ++k) {
+            ASSERT_EQ(dst[at++], first + i * steps[0] + j * steps[1] + k * steps[2]);
+          }
+        }
+      }
+    }
+  }
+}
+
 class CopyPlanDeathTest : public ::testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

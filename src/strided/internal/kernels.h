@@ -57,8 +57,7 @@ using CopyRows = void (*)(const RowsJob& job);
 
 // `rows` rows of `cols` elements: element c of row r goes from src + src_offsets[r] + c * src_step
 // to dst + dst_offsets[r] + c * dst_step; steps in elements, one of them 1. In Regime::kMemory full
-// lines of a dense destination bypass the caches where there is a kernel for it. With `src_table`,
-// element c comes from src + src_offsets[r] + src_table[c] instead, and dst_step is 1.
+// lines of a dense destination bypass the caches where there is a kernel for it.
 struct StridedRowsJob {
   std::byte* dst;
   const std::byte* src;
@@ -69,9 +68,25 @@ struct StridedRowsJob {
   std::int64_t dst_step;
   std::int64_t src_step;
   Regime regime;
-  const std::int64_t* src_table = nullptr;
 };
 using CopyStridedRows = void (*)(const StridedRowsJob& job);
+
+// `runs` runs of `rows` rows of `cols` elements: element c of row r of run k goes from src +
+// src_offsets[k] + r * src_step + src_table[c] to dst + dst_offsets[k] + r * dst_step + c * item.
+// All in bytes.
+struct TabledRowsJob {
+  std::byte* dst;
+  const std::byte* src;
+  const std::int64_t* dst_offsets;
+  const std::int64_t* src_offsets;
+  std::int64_t runs;
+  std::int64_t rows;
+  std::int64_t cols;
+  std::int64_t dst_step;
+  std::int64_t src_step;
+  const std::int64_t* src_table;
+};
+using CopyTabledRows = void (*)(const TabledRowsJob& job);
 
 // `count` pixels of 2, 3 or 4 channels, from planes to interleaved or back: channel k of pixel i is
 // item i of the plane at k * plane_bytes on one side, item i * channels + k on the other.
@@ -127,6 +142,7 @@ void FenceStreams();
 struct CopyKernels {
   CopyRows copy_rows = nullptr;
   CopyStridedRows copy_strided_rows = nullptr;
+  CopyTabledRows copy_tabled_rows = nullptr;
   Transpose transpose = nullptr;
   Interleave interleave = nullptr;
 };
@@ -139,6 +155,7 @@ struct CopyKernels {
 // What the two functions above put together, one per file of kernels.
 [[nodiscard]] CopyRows CopyRowsFor(Target target);
 [[nodiscard]] CopyStridedRows CopyStridedRowsFor(Target target, int item_bytes);
+[[nodiscard]] CopyTabledRows CopyTabledRowsFor(Target target, int item_bytes);
 [[nodiscard]] Transpose TransposeFor(Target target, int item_bytes);
 [[nodiscard]] Interleave InterleaveFor(Target target, int item_bytes);
 [[nodiscard]] CastRows CastFromFloatsFor(Target target, tensor::DataType src, tensor::DataType dst);

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "strided/internal/active_target.h"
+
 namespace engine::strided {
 
 // Sizes that separate the regimes, in bytes read plus written.
@@ -59,6 +61,10 @@ inline constexpr std::int64_t kShortRow = 16;
 inline constexpr std::int64_t kShortRun =
     8;  // likewise, for rows that are contiguous on both sides
 inline constexpr std::int64_t kMaxTabled = 1024;
+// A pattern of so many elements at most, repeated along a row axis at least so long, is looked up
+// in vectors where the target can.
+inline constexpr std::int64_t kMaxPeriod = 128;
+inline constexpr std::int64_t kMinPeriods = 64;
 // The least of a matrix's sides that a register tile takes.
 inline constexpr std::int64_t kTileBytes = 16;
 // A block of strided rows.
@@ -66,6 +72,9 @@ inline constexpr std::int64_t kStridedRows = 64;
 inline constexpr std::int64_t kStridedCols = 1024;
 // Up to this many elements a nested loop beats every kernel.
 inline constexpr std::int64_t kElementLoopMax = 64;
+
+// Whether short patterns that repeat are looked up in vectors.
+[[nodiscard]] bool LooksUpPeriods(Target target, std::int64_t item_bytes);
 
 // Columns of a part of a strip. A gathered strip has the source's item size, a converted one the
 // destination's.
