@@ -44,6 +44,13 @@ class CopyPlan {
                                      const tensor::Strides& dst_strides, tensor::DataType src_dtype,
                                      const tensor::Strides& src_strides);
 
+  // Make(...).Run(dst, src), for a layout that is moved once: a few elements of one dtype go without
+  // a plan, which would take longer than they do.
+  //   Returns, pointers, aliasing, CHECKs  as Make and RunUnits.
+  [[nodiscard]] static bool RunOnce(const tensor::Shape& shape, tensor::DataType dst_dtype,
+                                    const tensor::Strides& dst_strides, tensor::DataType src_dtype,
+                                    const tensor::Strides& src_strides, void* dst, const void* src);
+
   // How many units there are; 0 for an empty shape.
   [[nodiscard]] std::int64_t num_units() const { return num_units_; }
 

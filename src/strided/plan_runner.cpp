@@ -32,8 +32,8 @@ void CopyElements(std::byte* dst, const std::byte* src, const Axis* axes, int ra
   }
 }
 
-void CopyFewElements(int item_bytes, std::byte* dst, const std::byte* src, const Axis* axes,
-                     int rank) {
+void CopyAlongAxes(int item_bytes, std::byte* dst, const std::byte* src, const Axis* axes,
+                   int rank) {
   switch (item_bytes) {
     case 1:
       return CopyElements<1>(dst, src, axes, rank);
@@ -48,11 +48,24 @@ void CopyFewElements(int item_bytes, std::byte* dst, const std::byte* src, const
 
 }  // namespace
 
+void PlanRunner::CopyFewElements(int item_bytes, const tensor::Shape& shape,
+                                 const tensor::Strides& dst_strides,
+                                 const tensor::Strides& src_strides, std::byte* dst,
+                                 const std::byte* src) {
+  Axis axes[tensor::kMaxRank];
+  int rank = 0;
+  for (int i = 0; i < shape.rank(); ++i) {
+    axes[rank++] = Axis{shape.dim(i), dst_strides[i], src_strides[i]};
+  }
+  if (rank == 0) axes[rank++] = Axis{1, 0, 0};
+  CopyAlongAxes(item_bytes, dst, src, axes, rank);
+}
+
 bool PlanRunner::RunElements(const CopyPlan& plan, std::byte* dst, const std::byte* src) {
   const Axis* const axes = plan.axes_.data();
   const int rank = plan.cols_rank_;
   if (plan.dst_dtype_ == plan.src_dtype_) {
-    CopyFewElements(plan.dst_item_bytes_, dst, src, axes, rank);
+    CopyAlongAxes(plan.dst_item_bytes_, dst, src, axes, rank);
     return true;
   }
   // Densely packed in the order of the walk, converted as one run, spread out again.
@@ -67,10 +80,10 @@ bool PlanRunner::RunElements(const CopyPlan& plan, std::byte* dst, const std::by
     spread[k] = {axes[i].extent, axes[i].dst_stride, dense};
     dense *= axes[i].extent;
   }
-  CopyFewElements(plan.src_item_bytes_, gathered, src, pack.data(), rank);
+  CopyAlongAxes(plan.src_item_bytes_, gathered, src, pack.data(), rank);
   const CastRows cast = CastRowsFor(ActiveTargetKind(), plan.src_dtype_, plan.dst_dtype_);
   if (!cast({converted, gathered, &kNoOffset, &kNoOffset, 1, dense})) return false;
-  CopyFewElements(plan.dst_item_bytes_, dst, converted, spread.data(), rank);
+  CopyAlongAxes(plan.dst_item_bytes_, dst, converted, spread.data(), rank);
   return true;
 }
 
