@@ -13,7 +13,7 @@ namespace engine::strided {
 
 // One axis of a two-sided traversal.
 struct Axis {
-  std::int64_t extent = 1;
+  std::int64_t extent = 1;      // elements along it, on both sides
   std::int64_t dst_stride = 0;  // elements
   std::int64_t src_stride = 0;  // elements
 };
@@ -23,9 +23,9 @@ struct Axis {
 // both sides allow. A scalar has no axes. The element pairs visited are those of the original
 // layouts.
 struct Layout {
-  std::array<Axis, tensor::kMaxRank> axes{};
-  int rank = 0;
-  std::int64_t numel = 1;
+  std::array<Axis, tensor::kMaxRank> axes{};  // outermost first; entries from `rank` on are unused
+  int rank = 0;                               // axes in use
+  std::int64_t numel = 1;                     // the product of their extents; 0 for an empty shape
 };
 
 // CHECKs that the three ranks agree. For numel 0 the result has rank 0 and numel 0.
