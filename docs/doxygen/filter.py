@@ -6,8 +6,9 @@ Headers carry plain comments, written for people who read the header. Here
   - a comment above a declaration, or behind it on its line, becomes its documentation,
   - a declaration that directly follows one of the same name is an overload of it,
   - `   Errors   text` becomes a paragraph with a title, and indented code a code block,
-  - what is no interface disappears: bodies, deleted and defaulted special members, the insides of
-    specialisations of fmt's and the standard library's templates.
+  - what is no interface of ours disappears: bodies, deleted and defaulted special members, aliases that
+    every container has, the insides of iterators and of specialisations of fmt's and the standard
+    library's templates.
 Markdown files get ids for their headings, and links to other documents become references to them.
 
 Every line of the input is one line of the output, so that Doxygen's warnings name the right one.
@@ -21,9 +22,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 TERM = re.compile(r"^ {2,4}([A-Za-z]\S*(?: \S+){0,2}?)(?: {2,}|:  +)(\S.*)$")
 SPECIAL_MEMBER = re.compile(r"=\s*(?:default|delete)\s*;")
-SCOPE = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:requires.*\s)?(?:inline\s+)?"
+SCOPE = re.compile(r"^\s*(?:(?:public|private):\s*)*(?:template\s*<.*>\s*)?(?:requires.*\s)?(?:inline\s+)?"
                    r"(?:namespace|class|struct|union|enum)\b")
-FOREIGN = re.compile(r"\b(?:struct|class)\s+(?:fmt::formatter|std::numeric_limits)\s*<")
+FOREIGN = re.compile(r"\b(?:struct|class)\s+(?:(?:fmt::formatter|std::numeric_limits)\s*<|\S*\bIterator\b)")
+# Aliases that the standard asks of containers and iterators, and that mean what it says.
+STANDARD_ALIAS = re.compile(r"^\s*using (?:(?:value|element|size|difference)_type|reference|pointer|"
+                            r"(?:const_)?iterator|iterator_category) =")
 FUNCTION_NAME = re.compile(r"(operator\s*\S{1,2}|~?\w+)\s*\(")
 
 
@@ -136,14 +140,23 @@ def name_at(lines, i):
     """The name of the function that the declaration from line `i` declares; empty for others."""
     while re.match(r"\s*(template|requires)\b", lines[i]):
         i += 1
-    code, _ = split_comment(lines[i])
-    match = FUNCTION_NAME.search(re.sub(r"\[\[.*?\]\]|explicit\(.*?\)", "", code))
+    text = ""
+    for line in lines[i : i + 4]:  # a long return type stands on lines of its own
+        code, _ = split_comment(line)
+        text += code + " "
+        if re.search(r"[;{(]", code):
+            break
+    match = FUNCTION_NAME.search(re.sub(r"\[\[.*?\]\]|explicit\(.*?\)|decltype\(.*?\)", "", text))
     return match[1] if match else ""
 
 
 def is_special_member(statement):
     """Whether a whole declaration defaults or deletes a special member."""
     return bool(SPECIAL_MEMBER.search(statement)) and "template" not in statement
+
+
+def is_standard_alias(statement):
+    return bool(STANDARD_ALIAS.match(statement))
 
 
 def filter_header(text):
@@ -252,7 +265,7 @@ def declaration(lines, i, scopes, out, documented):
             break  # an enumerator, or `public:`
         if len(scopes.stack) < depth:
             break
-    if is_special_member(statement) and not documented:
+    if not documented and (is_special_member(statement) or is_standard_alias(statement)):
         for k in range(first, i):
             out[len(out) - (i - k)] = ""
     return i
