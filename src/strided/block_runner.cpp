@@ -60,6 +60,20 @@ constexpr std::int64_t kRowsAhead = 32;
 
 static_assert(kMaxBlock + kMinBlock - 1 + kRowsAhead <= kMaxTableEntries);
 static_assert((kPackedRowBytes + kRowPadding) * kPackedCols <= kPackBytes);
+static_assert([] {
+  for (const std::int64_t src : {1, 2, 4, 8}) {
+    for (const std::int64_t dst : {1, 2, 4, 8}) {
+      const std::int64_t strip = kLineBytes / dst;
+      if (strip * StripCols(src, dst, true) * src > kStripBytes) return false;
+      for (const bool gathers : {false, true}) {
+        const std::int64_t cols = StripCols(src, dst, gathers);
+        const std::int64_t rows = kPackBytes / (cols * dst);
+        if (strip * cols * dst > kStripBytes || rows + kRowsAhead > kMaxTableEntries) return false;
+      }
+    }
+  }
+  return true;
+}());
 
 }  // namespace
 
@@ -246,7 +260,9 @@ class PlanRunner::BlockRunner {
                                                              Side::kDst, dst_item_);
       }
       kernels.copy_tabled_rows({dst, from_base_, scratch_offsets_, src_offsets_, runs, rows, cols_,
-                                dst_step, row_axis_.src_stride * src_item_, more_offsets_});
+                                dst_step, row_axis_.src_stride * src_item_, more_offsets_,
+                                plan_.periodic_, scratch_ + 2 * kScratchElements * 8,
+                                &is_prepared_});
       done += runs * rows;
     }
   }
@@ -325,8 +341,8 @@ class PlanRunner::BlockRunner {
     const bool scatters = row_axis_.dst_stride != 1;
     std::byte* const packed = scratch_ + 2 * kStripBytes;
     if (scatters || plan_.pack_) {
-      // Where destination rows have gaps, alias in the caches, or are written past them: a dense
-      // block first, then each of its rows as one long run.
+      // Where destination rows have gaps or alias in the caches: a dense block first, then each of
+      // its rows as one long run.
       job.dst = packed;
       job.dst_offsets = more_offsets_;
       job.dst_step = rows_ * dst_item_ + (scatters ? 0 : kRowPadding);
@@ -432,13 +448,15 @@ class PlanRunner::BlockRunner {
   const std::byte* from_base_ = nullptr;
   std::int64_t filled_col_block_ = -1;
   bool table_filled_ = false;
+  bool is_prepared_ = false;
 
   // Uninitialised on purpose: only what a block needs is written, before it is read.
   std::int64_t src_offsets_[kMaxTableEntries];
   std::int64_t dst_offsets_[kMaxTableEntries];
   std::int64_t scratch_offsets_[kMaxTableEntries];
   std::int64_t more_offsets_[kMaxTableEntries];
-  // Two dense blocks of strided rows; or two strips of a transpose, and its packed block.
+  // Two dense blocks of rows, and what a kernel makes of their pattern; or two strips of a
+  // transpose, and its packed block.
   alignas(64) std::byte scratch_[kScratchBytes];
 };
 

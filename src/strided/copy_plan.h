@@ -114,6 +114,7 @@ class CopyPlan {
   bool down_ = false;
   bool pack_ = false;
   bool stream_ = false;
+  bool periodic_ = false;  // the table is a pattern to look up
   Regime regime_{};
   tensor::DataType dst_dtype_ = tensor::DataType::kFloat32;
   tensor::DataType src_dtype_ = tensor::DataType::kFloat32;

@@ -130,26 +130,48 @@ bool PlanBuilder::BuildInterleave(const Layout& layout) {
   return false;
 }
 
+namespace {
+
+// Whether the axes from `first` on are a pattern to look up along the axis before them.
+bool IsPeriodic(const Layout& layout, int first, std::int64_t count, std::int64_t item_bytes) {
+  if (first == 0 || first == layout.rank || count > kMaxPeriod) return false;
+  const Axis& rows = layout.axes[static_cast<std::size_t>(first - 1)];
+  if (rows.dst_stride != count) return false;
+  std::array<std::int64_t, kMaxPeriod> table;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t rest = i;
+    std::int64_t from = 0;
+    for (int axis = layout.rank - 1; axis >= first; --axis) {
+      const Axis& at = layout.axes[static_cast<std::size_t>(axis)];
+      from = core::SaturatingAdd(from, core::SaturatingMul(rest % at.extent, at.src_stride));
+      rest /= at.extent;
+    }
+    table[static_cast<std::size_t>(i)] = from;
+  }
+  return PeriodFits(ActiveTargetKind(), item_bytes, table.data(), count, rows.src_stride,
+                    rows.extent);
+}
+
+}  // namespace
+
 bool PlanBuilder::BuildTable(const Layout& layout) {
-  const Axis& inner = layout.axes[static_cast<std::size_t>(layout.rank - 1)];
-  const bool is_short = inner.extent < (inner.src_stride == 1 ? kShortRun : kShortRow);
-  if (!is_short && (inner.src_stride == 1 || inner.extent > kMaxPeriod / 2)) return false;
   const auto at = [&](int i) -> const Axis& { return layout.axes[static_cast<std::size_t>(i)]; };
-  const bool looks_up = LooksUpPeriods(ActiveTargetKind(), plan_.src_item_bytes_);
+  const Axis& inner = at(layout.rank - 1);
+  const bool is_short = inner.extent < (inner.src_stride == 1 ? kShortRun : kShortRow);
+  // Longer rows only where the kernels of rows would go element by element.
+  const std::int64_t lanes = kLineBytes / plan_.src_item_bytes_;
+  if (!is_short && (inner.src_stride == 1 || inner.extent >= 2 * lanes)) return false;
   // The destination is dense along the innermost axes, as many as the table holds; or, better, as
   // make a short pattern that a long axis repeats.
   std::int64_t count = 1;
   int first = layout.rank;
-  bool periodic = false;
   while (first > 0 && at(first - 1).dst_stride == count) {
-    const std::int64_t extent = at(first - 1).extent;
-    periodic = looks_up && first < layout.rank && count <= kMaxPeriod && extent >= kMinPeriods &&
-               at(first - 1).src_stride >= 0;
-    if (periodic || extent > kMaxTabled / count) break;
-    count *= extent;
+    plan_.periodic_ = IsPeriodic(layout, first, count, plan_.src_item_bytes_);
+    if (plan_.periodic_ || at(first - 1).extent > kMaxTabled / count) break;
+    count *= at(first - 1).extent;
     --first;
   }
-  if (!periodic && (!is_short || layout.rank - first < 2)) return false;
+  if (!plan_.periodic_ && (!is_short || layout.rank - first < 2)) return false;
   std::copy_n(layout.axes.begin(), static_cast<std::size_t>(layout.rank), plan_.axes_.begin());
   plan_.strategy_ = CopyPlan::Strategy::kTable;
   plan_.rows_rank_ = first;

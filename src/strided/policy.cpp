@@ -1,6 +1,9 @@
 #include "strided/internal/policy.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <numeric>
 
 namespace engine::strided {
 namespace {
@@ -44,14 +47,32 @@ Regime RegimeOf(std::int64_t total_bytes) {
   return total_bytes <= sizes.last_level / 4 * 3 ? Regime::kLastLevel : Regime::kMemory;
 }
 
-bool LooksUpPeriods(Target target, std::int64_t item_bytes) {
-  // No lookup of bytes before AVX512_VBMI.
-  return (target == Target::kAvx3 || target == Target::kAvx3Bf16) && item_bytes > 1;
-}
-
-std::int64_t StripCols(std::int64_t src_item, std::int64_t dst_item, bool gathers) {
-  const std::int64_t item = gathers ? std::max(dst_item, src_item) : dst_item;
-  return std::min(kStripCols, kStripBytes / (kLineBytes / dst_item * item));
+bool PeriodFits(Target target, std::int64_t item_bytes, const std::int64_t* table,
+                std::int64_t period, std::int64_t row_items, std::int64_t rows) {
+  // No lookup of bytes before AVX512_VBMI; items of 8 bytes are too few in a vector to win.
+  const bool looks_up = (target == Target::kAvx3 || target == Target::kAvx3Bf16) &&
+                        (item_bytes == 2 || item_bytes == 4);
+  if (!looks_up || row_items < 0) return false;
+  const std::int64_t lanes = kLineBytes / item_bytes;
+  const std::int64_t group_rows = lanes / std::gcd(lanes, period);
+  if (rows < kMinGroups * group_rows) return false;
+  // Each lookup takes a vector from the first item that is missing.
+  std::int64_t lookups = 0;
+  for (std::int64_t v = 0; v < group_rows * period; v += lanes) {
+    std::array<std::int64_t, kLineBytes / 2> from;
+    for (std::int64_t i = 0; i < lanes; ++i) {
+      from[static_cast<std::size_t>(i)] = (v + i) / period * row_items + table[(v + i) % period];
+    }
+    std::sort(from.begin(), from.begin() + lanes);
+    std::int64_t here = 0;
+    for (std::int64_t i = 0; i < lanes; ++here) {
+      const std::int64_t first = from[static_cast<std::size_t>(i)];
+      while (i < lanes && from[static_cast<std::size_t>(i)] - first < lanes) ++i;
+    }
+    lookups += here;
+    if (here > kMaxLookupsPerVector || lookups > kMaxLookups) return false;
+  }
+  return true;
 }
 
 TransposePolicy ChooseTranspose(const TransposeShape& shape) {

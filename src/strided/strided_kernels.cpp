@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <type_traits>
 
 #include "strided/internal/highway_targets.h"
@@ -102,7 +103,8 @@ template <typename T>
 class LoadEveryNth {
  public:
   static constexpr int64_t kMinStep = 3;
-  // From here on, as many loads as elements.
+  // Beyond, a vector's items take as many loads as they are (of 8 bytes), or come from lines of their
+  // own.
   static constexpr int64_t kMaxStep = 8;
 
   explicit LoadEveryNth(int64_t step) : step_(step) {
@@ -217,20 +219,32 @@ HWY_INLINE void CopyEachStridedRow(const StridedRowsJob& job) {
 
 // --- rows by table ---
 
+#if HWY_TARGET == HWY_AVX3
+// What the job's pattern comes to, prepared by the first job that has it; null when there is none.
+template <typename T>
+HWY_INLINE const PeriodicRows<T>* PatternOf(const TabledRowsJob& job) {
+  static_assert(sizeof(PeriodicRows<T>) <= kPeriodStateBytes);
+  if (!job.periodic) return nullptr;
+  if (*job.is_prepared) return reinterpret_cast<const PeriodicRows<T>*>(job.state);
+  *job.is_prepared = true;
+  return new (job.state) PeriodicRows<T>(job.src_table, job.cols, job.src_step);
+}
+#endif
+
 template <typename T>
 void CopyTabledRowsOf(const TabledRowsJob& job) {
 #if HWY_TARGET == HWY_AVX3
-  constexpr bool kLooksUp = sizeof(T) > 1;
-  PeriodicRows<std::conditional_t<kLooksUp, T, uint16_t>> periodic;
-  const bool is_periodic = kLooksUp && job.dst_step == job.cols * int64_t{sizeof(T)} &&
-                           periodic.Prepare(job.src_table, job.cols, job.src_step);
+  const PeriodicRows<T>* periodic = nullptr;
+  if constexpr (sizeof(T) == 2 || sizeof(T) == 4) periodic = PatternOf<T>(job);
 #endif
   for (int64_t k = 0; k < job.runs; ++k) {
     std::byte* const dst = job.dst + job.dst_offsets[k];
     const std::byte* const src = job.src + job.src_offsets[k];
     int64_t row = 0;
 #if HWY_TARGET == HWY_AVX3
-    if (is_periodic) row = periodic.Copy(dst, src, job.rows);
+    if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
+      if (periodic != nullptr) row = periodic->Copy(dst, src, job.rows);
+    }
 #endif
     for (; row < job.rows; ++row) {
       std::byte* const to = dst + row * job.dst_step;

@@ -93,6 +93,17 @@ TEST_P(CopyGuardTest, ManyRows) {
   }
 }
 
+// More rows than a block holds, along two axes: blocks begin and end within a run of rows at equal
+// distances.
+TEST_P(CopyGuardTest, BlocksThatBeginWithinARunOfRows) {
+  GuardedCopy copy(kSideBytes);
+  for (const std::int64_t count : {8, 16, 33}) {
+    const Strides dst = {700 * (count + 1) + 3, count + 1, 1};
+    const Strides src = {700 * (count + 2) + 5, count + 2, 1};
+    ASSERT_EQ(copy.Run({{5, 700, count}, dtype(), dst, dtype(), src}), "");
+  }
+}
+
 // Rows whose lines begin alike: where bypassing the caches pays at all.
 TEST_P(CopyGuardTest, RowsThatBeginAlikeWithinLines) {
   GuardedCopy copy(kSideBytes);
@@ -206,7 +217,7 @@ TEST_P(CopyGuardTest, TransposesWithStepsAndOfSeveralAxes) {
 // overlap, rows cut out of longer ones. As many of them as end anywhere within a group of vectors.
 TEST_P(CopyGuardTest, PatternsThatRepeat) {
   GuardedCopy copy(kSideBytes);
-  for (const std::int64_t repeats : {31, 64, 65, 79, 97, 128, 200}) {
+  for (const std::int64_t repeats : {31, 65, 128, 511, 512, 515, 1030}) {
     for (const auto& [a, b] :
          {std::pair(3, 3), {2, 5}, {5, 5}, {7, 9}, {3, 16}, {16, 3}, {11, 5}}) {
       const std::int64_t size = a * b;

@@ -96,8 +96,11 @@ HWY_INLINE bool CastBlocks(Dst* HWY_RESTRICT dst, const Src* HWY_RESTRICT src, i
     }
     if (i < count) CastBlock<Way, false>(dst, src, count, count - kBlock, marks);
   }
-  if constexpr (!Way::kChecks) return true;
-  return hn::AllTrue(d, hn::Eq(hn::ShiftRight<Way::kIgnoredBits>(marks), hn::Zero(d)));
+  if constexpr (Way::kChecks) {
+    return hn::AllTrue(d, hn::Eq(hn::ShiftRight<Way::kIgnoredBits>(marks), hn::Zero(d)));
+  } else {
+    return true;
+  }
 }
 
 // Fewer elements than a block go through padded copies, so that no byte outside the run is touched.
@@ -204,8 +207,6 @@ HWY_NOINLINE bool CastFloatingToIntegers(std::byte* HWY_RESTRICT dst,
   }
   return true;
 }
-
-using CastFn = bool (*)(std::byte* dst, const std::byte* src, int64_t count);
 
 using CastFn = bool (*)(std::byte* dst, const std::byte* src, int64_t count);
 

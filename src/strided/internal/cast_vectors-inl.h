@@ -221,8 +221,9 @@ HWY_INLINE auto LowHalves(VU32 v0, VU32 v1) {
   return hn::ConcatEven(d16, hn::BitCast(d16, v1), hn::BitCast(d16, v0));
 }
 
-// Loads kVectorsPerStore<Dst> vectors, converts and stores them, and marks in `misfits` (by any
-// non-zero bit) lanes that Dst cannot represent; those store anything.
+// Loads kVectorsPerStore<Dst> vectors, converts and stores them, and marks in `misfits` lanes that
+// Dst cannot represent, by a bit above Dst's own (for 8- and 16-bit targets) or any bit; those store
+// anything.
 template <bool kStream, typename Dst, typename Src>
 HWY_INLINE void CastGroup(const Src* HWY_RESTRICT src, Dst* HWY_RESTRICT dst, VU32& misfits) {
   const DU32 du;
@@ -356,12 +357,14 @@ HWY_INLINE void CastIntegerGroup(const Src* HWY_RESTRICT src, Dst* HWY_RESTRICT 
                                  hn::VFromD<DTested<Src, Dst>>& misfits) {
   using D = DTested<Src, Dst>;
   const D d;
-  const auto bias = hn::Set(d, static_cast<hn::TFromD<D>>(IntegerRangeTest<Src, Dst>().bias));
+  constexpr RangeTest kTest = IntegerRangeTest<Src, Dst>();
   if constexpr (sizeof(Src) < sizeof(Dst)) {
+    static_assert(kTest.bias == 0);
     const auto v = LoadWidened<Dst>(src);
     misfits = hn::Or(misfits, hn::BitCast(d, v));
     Put<kStream>(v, DIntegers<Dst>(), dst);
   } else {
+    const auto bias = hn::Set(d, static_cast<hn::TFromD<D>>(kTest.bias));
     constexpr size_t kVectors = sizeof(Src) / sizeof(Dst);
     hn::VFromD<D> v[kVectors];
     HWY_UNROLL(8)

@@ -4,7 +4,7 @@
 // Three x86 variants and one for aarch64 keep the archives small (SSSE3 and AVX3_DL add nothing to
 // these kernels over their neighbours; SVE's vectors have no size at compile time, which register
 // tiles need). The fallback is no Highway target but the scalar code of
-// internal/scalar_kernels.cpp.
+// scalar_kernels.cpp.
 #ifndef ENGINE_STRIDED_INTERNAL_HIGHWAY_TARGETS_H_
 #define ENGINE_STRIDED_INTERNAL_HIGHWAY_TARGETS_H_
 

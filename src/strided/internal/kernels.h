@@ -1,8 +1,8 @@
 // strided/internal/kernels.h: the vector kernels, by signature, and how one target's are chosen.
 //
 // Pointers have any alignment and the two sides are disjoint. Tables of offsets are in bytes; they
-// let one kernel serve regular rows and rows that enumerate several axes. Prefetches reach only
-// rows of the same job.
+// let one kernel serve regular rows and rows that enumerate several axes. Prefetches may
+// reach past the rows of a job.
 #ifndef ENGINE_STRIDED_INTERNAL_KERNELS_H_
 #define ENGINE_STRIDED_INTERNAL_KERNELS_H_
 
@@ -74,6 +74,11 @@ using CopyStridedRows = void (*)(const StridedRowsJob& job);
 // `runs` runs of `rows` rows of `cols` elements: element c of row r of run k goes from src +
 // src_offsets[k] + r * src_step + src_table[c] to dst + dst_offsets[k] + r * dst_step + c * item.
 // All in bytes.
+//
+// When `periodic` is set the pattern is one that PeriodFits (policy.h) accepted, in rows that follow
+// each other in the destination; `state` then is 64-byte aligned memory of kPeriodStateBytes for what
+// the kernel makes of the pattern, and `is_prepared` says whether it has. Both are the caller's to
+// keep from one job of the same pattern to the next.
 struct TabledRowsJob {
   std::byte* dst;
   const std::byte* src;
@@ -85,6 +90,9 @@ struct TabledRowsJob {
   std::int64_t dst_step;
   std::int64_t src_step;
   const std::int64_t* src_table;
+  bool periodic;
+  std::byte* state;
+  bool* is_prepared;
 };
 using CopyTabledRows = void (*)(const TabledRowsJob& job);
 

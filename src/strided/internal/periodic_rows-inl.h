@@ -40,12 +40,9 @@ HWY_INLINE __m512i MaskedLookup(uint64_t /*item*/, __m512i rest, uint64_t mask, 
 template <typename T>
 class PeriodicRows {
  public:
-  // False when the pattern is none, or takes too many lookups to be worth it. `table` is in bytes,
-  // as is the distance of rows.
-  bool Prepare(const int64_t* table, int64_t period, int64_t row_bytes) {
-    if (period > kMaxPeriod || row_bytes < 0) return false;
-    row_items_ = row_bytes / kItem;
-    group_rows_ = 1;
+  // A pattern that PeriodFits accepted. `table` is in bytes, as is the distance of rows.
+  PeriodicRows(const int64_t* table, int64_t period, int64_t row_bytes)
+      : row_items_(row_bytes / kItem) {
     while (group_rows_ * period % kLanes != 0) group_rows_ *= 2;
     vectors_ = group_rows_ * period / kLanes;
     last_ = table[0] / kItem;
@@ -61,9 +58,8 @@ class PeriodicRows {
           ++row;
         }
       }
-      if (!PrepareVector(from, v)) return false;
+      PrepareVector(from, v);
     }
-    return true;
   }
 
   // Copies groups from the first of `rows` rows on; returns the rows done. Loads stay between the
@@ -74,12 +70,12 @@ class PeriodicRows {
     const int64_t end = (rows - 1) * row_items_ + last_ + 1;
     int64_t row = 0;
     for (; row + group_rows_ <= rows && row * row_items_ + reach_ <= end; row += group_rows_) {
-      const Lookup* lookup = lookups_;
+      int64_t lookup = 0;
       for (int64_t v = 0; v < vectors_; ++v, dst += kLanes) {
         __m512i items = _mm512_setzero_si512();
         for (int64_t k = counts_[v]; k > 0; --k, ++lookup) {
-          items = MaskedLookup(T{}, items, lookup->mask, _mm512_load_si512(lookup->index),
-                               _mm512_loadu_si512(src + lookup->first));
+          items = MaskedLookup(T{}, items, masks_[lookup], _mm512_load_si512(index_[lookup]),
+                               _mm512_loadu_si512(src + offsets_[lookup]));
         }
         _mm512_storeu_si512(dst, items);
       }
@@ -91,49 +87,42 @@ class PeriodicRows {
  private:
   static constexpr int64_t kItem = sizeof(T);
   static constexpr int64_t kLanes = 64 / kItem;
-  static constexpr int64_t kMaxLookups = 128;
-  // Element by element takes about kLanes loads and stores.
-  static constexpr int64_t kMaxPerVector = kLanes / 2 < 8 ? kLanes / 2 : 8;
-
-  struct Lookup {
-    alignas(64) T index[kLanes];
-    uint64_t mask;
-    int64_t first;  // items from the group's first row
-  };
 
   // The items of vector `v` are those of the source at `from`.
-  bool PrepareVector(const int64_t* from, int64_t v) {
-    uint64_t missing = kLanes == 64 ? ~uint64_t{0} : (uint64_t{1} << kLanes) - 1;
+  void PrepareVector(const int64_t* from, int64_t v) {
+    uint64_t missing = (uint64_t{1} << kLanes) - 1;
     counts_[v] = 0;
-    while (missing != 0) {
-      if (num_lookups_ == kMaxLookups || counts_[v] == kMaxPerVector) return false;
-      Lookup& lookup = lookups_[num_lookups_++];
-      ++counts_[v];
-      lookup.first = INT64_MAX;
+    for (; missing != 0; ++counts_[v], ++num_lookups_) {
+      int64_t first = INT64_MAX;
       for (int64_t lane = 0; lane < kLanes; ++lane) {
-        if ((missing >> lane & 1) != 0) lookup.first = HWY_MIN(lookup.first, from[lane]);
+        if ((missing >> lane & 1) != 0) first = HWY_MIN(first, from[lane]);
       }
-      lookup.mask = 0;
+      uint64_t mask = 0;
       for (int64_t lane = 0; lane < kLanes; ++lane) {
-        const int64_t index = from[lane] - lookup.first;
+        const int64_t index = from[lane] - first;
         const bool inside = index >= 0 && index < kLanes && (missing >> lane & 1) != 0;
-        lookup.index[lane] = static_cast<T>(inside ? index : 0);
-        lookup.mask |= uint64_t{inside} << lane;
+        index_[num_lookups_][lane] = static_cast<T>(inside ? index : 0);
+        mask |= uint64_t{inside} << lane;
       }
-      missing &= ~lookup.mask;
-      reach_ = HWY_MAX(reach_, lookup.first + kLanes);
+      masks_[num_lookups_] = mask;
+      offsets_[num_lookups_] = first;
+      missing &= ~mask;
+      reach_ = HWY_MAX(reach_, first + kLanes);
     }
-    return true;
   }
 
-  int64_t row_items_ = 0;
-  int64_t group_rows_ = 0;
+  int64_t row_items_;
+  int64_t group_rows_ = 1;
   int64_t vectors_ = 0;
   int64_t last_ = 0;   // items from a row's address to its last
   int64_t reach_ = 0;  // likewise, from a group's to the end of its loads
   int64_t num_lookups_ = 0;
   int64_t counts_[kMaxPeriod];
-  Lookup lookups_[kMaxLookups];
+  // Of each lookup: where its vector is (items from the group's first row), which of its items go
+  // to which lanes.
+  int64_t offsets_[kMaxLookups];
+  uint64_t masks_[kMaxLookups];
+  alignas(64) T index_[kMaxLookups][kLanes];
 };
 
 #endif  // HWY_TARGET == HWY_AVX3

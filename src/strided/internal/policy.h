@@ -47,8 +47,10 @@ inline constexpr std::int64_t kStagedRows = 256;
 // A block of transposed rows, each followed by a line, so that they do not alias.
 inline constexpr std::int64_t kPackBytes = 48 * 1024;
 inline constexpr std::int64_t kRowPadding = 64;
+// What a kernel makes of a pattern (kMaxPeriod).
+inline constexpr std::int64_t kPeriodStateBytes = 12 * 1024;
 inline constexpr std::int64_t kScratchBytes =
-    std::max(2 * kScratchElements * 8, 2 * kStripBytes + kPackBytes);
+    std::max(2 * kScratchElements * 8 + kPeriodStateBytes, 2 * kStripBytes + kPackBytes);
 // Runs at least this long are converted where they are; shorter ones are packed together first.
 inline constexpr std::int64_t kDirectCast = 16;
 // A packed block where destination rows alias.
@@ -58,13 +60,15 @@ inline constexpr std::int64_t kPackedCols = 48;
 inline constexpr std::int64_t kMinMatrix = 128;
 // Rows shorter than this are joined, and their elements found by a table of at most kMaxTabled.
 inline constexpr std::int64_t kShortRow = 16;
-inline constexpr std::int64_t kShortRun =
-    8;  // likewise, for rows that are contiguous on both sides
+// Likewise, for rows that are contiguous on both sides.
+inline constexpr std::int64_t kShortRun = 8;
 inline constexpr std::int64_t kMaxTabled = 1024;
-// A pattern of so many elements at most, repeated along a row axis at least so long, is looked up
-// in vectors where the target can.
+// A pattern of so many elements at most, repeated often enough, is looked up in vectors where the
+// target can; with so many lookups at most, in all and for one vector.
 inline constexpr std::int64_t kMaxPeriod = 128;
-inline constexpr std::int64_t kMinPeriods = 64;
+inline constexpr std::int64_t kMinGroups = 32;  // Note [Periodic rows]
+inline constexpr std::int64_t kMaxLookups = 128;
+inline constexpr std::int64_t kMaxLookupsPerVector = 8;
 // The least of a matrix's sides that a register tile takes.
 inline constexpr std::int64_t kTileBytes = 16;
 // A block of strided rows.
@@ -73,12 +77,18 @@ inline constexpr std::int64_t kStridedCols = 1024;
 // Up to this many elements a nested loop beats every kernel.
 inline constexpr std::int64_t kElementLoopMax = 64;
 
-// Whether short patterns that repeat are looked up in vectors.
-[[nodiscard]] bool LooksUpPeriods(Target target, std::int64_t item_bytes);
+// Whether rows of a pattern, `rows` times `row_items` apart in the source, are worth looking up on
+// this target: its `period` items are at `table` (in items).
+[[nodiscard]] bool PeriodFits(Target target, std::int64_t item_bytes, const std::int64_t* table,
+                              std::int64_t period, std::int64_t row_items, std::int64_t rows);
 
 // Columns of a part of a strip. A gathered strip has the source's item size, a converted one the
 // destination's.
-[[nodiscard]] std::int64_t StripCols(std::int64_t src_item, std::int64_t dst_item, bool gathers);
+[[nodiscard]] constexpr std::int64_t StripCols(std::int64_t src_item, std::int64_t dst_item,
+                                               bool gathers) {
+  const std::int64_t item = gathers ? std::max(dst_item, src_item) : dst_item;
+  return std::min(kStripCols, kStripBytes / (kLineBytes / dst_item * item));
+}
 
 // How a matrix transpose is cut into blocks.
 struct TransposePolicy {
