@@ -53,29 +53,6 @@ struct BetweenIntegers {
   }
 };
 
-// The source is asked for this far ahead where the destination bypasses the caches: such loops
-// run into the next page before the hardware does (f32 to int8 from memory: 1.15 of memcpy
-// without, 1.23 with).
-inline constexpr int64_t kStreamAhead = 4096;
-
-// The block of elements from `i` on, of a run of `count`.
-template <class Way, bool kStream, typename Src, typename Dst>
-HWY_INLINE void CastBlock(Dst* HWY_RESTRICT dst, const Src* HWY_RESTRICT src, int64_t count,
-                          int64_t i, hn::VFromD<typename Way::DMarks>& marks) {
-  if constexpr (kStream) {
-    constexpr int64_t kBytes = Way::kBlock * int64_t{sizeof(Src)};
-    const int64_t ahead = i * int64_t{sizeof(Src)} + kStreamAhead;
-    if ((kBytes >= kLineBytes || ahead % kLineBytes == 0) &&
-        ahead + kBytes <= count * int64_t{sizeof(Src)}) {
-      HWY_UNROLL(8)
-      for (int64_t b = 0; b < kBytes; b += kLineBytes) {
-        hwy::Prefetch(reinterpret_cast<const std::byte*>(src) + ahead + b);
-      }
-    }
-  }
-  Way::template Cast<kStream>(src + i, dst + i, marks);
-}
-
 // At least one block; the last one overlaps its predecessor. With kStream, whole blocks.
 template <class Way, bool kStream, typename Src, typename Dst>
 HWY_INLINE bool CastBlocks(Dst* HWY_RESTRICT dst, const Src* HWY_RESTRICT src, int64_t count) {
@@ -84,17 +61,17 @@ HWY_INLINE bool CastBlocks(Dst* HWY_RESTRICT dst, const Src* HWY_RESTRICT src, i
   auto marks = hn::Zero(d);
   int64_t i = 0;
   if constexpr (kStream) {
-    for (; i < count; i += kBlock) CastBlock<Way, true>(dst, src, count, i, marks);
+    for (; i < count; i += kBlock) Way::template Cast<true>(src + i, dst + i, marks);
   } else {
     for (; i + 2 * kBlock <= count; i += 2 * kBlock) {
-      CastBlock<Way, false>(dst, src, count, i, marks);
-      CastBlock<Way, false>(dst, src, count, i + kBlock, marks);
+      Way::template Cast<false>(src + i, dst + i, marks);
+      Way::template Cast<false>(src + i + kBlock, dst + i + kBlock, marks);
     }
     if (i + kBlock <= count) {
-      CastBlock<Way, false>(dst, src, count, i, marks);
+      Way::template Cast<false>(src + i, dst + i, marks);
       i += kBlock;
     }
-    if (i < count) CastBlock<Way, false>(dst, src, count, count - kBlock, marks);
+    if (i < count) Way::template Cast<false>(src + count - kBlock, dst + count - kBlock, marks);
   }
   if constexpr (Way::kChecks) {
     return hn::AllTrue(d, hn::Eq(hn::ShiftRight<Way::kIgnoredBits>(marks), hn::Zero(d)));
