@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "strided/fp_environment.h"
 #include "strided/layout.h"
 #include "tensor/internal/ops_common.h"
+#include "tensor/internal/storage.h"
 #include "tensor/ops.h"
 
 namespace engine::tensor::ops {
@@ -169,7 +171,10 @@ ArangeWriter SelectArangeWriter(DataType dtype) {
 
 core::StatusOr<Tensor> zeros(Shape shape, DataType dtype, Device device,
                              memory::Allocator* allocator) {
-  return full(shape, 0, dtype, device, allocator);
+  ENGINE_ASSIGN_OR_RETURN(std::shared_ptr<memory::Buffer> storage,
+                          internal::AllocateStorage("zeros", shape, dtype, device, allocator,
+                                                    internal::StorageInitialization::kZero));
+  return Tensor::from_buffer(std::move(storage), 0, shape, dtype);
 }
 
 core::StatusOr<Tensor> ones(Shape shape, DataType dtype, Device device,
