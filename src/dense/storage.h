@@ -63,8 +63,8 @@ template <std::size_t Rank, typename... Args>
 requires kIsShapeRequest<Rank, Args...>
 [[nodiscard]] constexpr ShapeRequest<Rank> ParseShapeRequest(Args... args) {
   ShapeRequest<Rank> request;
-  std::size_t axis = 0;
-  const auto take = [&](auto arg) {
+  [[maybe_unused]] std::size_t axis = 0;
+  [[maybe_unused]] const auto take = [&](auto arg) {
     if constexpr (std::same_as<decltype(arg), Precision>) {
       request.precision = arg;
     } else {
