@@ -30,14 +30,6 @@ core::Status TransferElements(const tensor::Shape& shape, void* dst, tensor::Dat
   return core::InternalError("cast: the source of shape {} changed while it was read", shape);
 }
 
-void BroadcastElement(const tensor::Shape& shape, void* dst, tensor::DataType dtype,
-                      const tensor::Strides& dst_strides, const void* value) {
-  tensor::Strides everywhere;
-  while (everywhere.size() < shape.rank()) everywhere.push_back(0);
-  // Equal dtypes: there is nothing that could fail.
-  static_cast<void>(TransferElements(shape, dst, dtype, dst_strides, {dtype, everywhere, value}));
-}
-
 core::Status ShapesDiffer(const char* operation, const tensor::Shape& dst,
                           const tensor::Shape& src) {
   return core::InvalidArgumentError("{}: the destination has shape {}, the source {}", operation,

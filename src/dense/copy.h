@@ -1,5 +1,5 @@
 // dense/copy.h: writing the elements of one tensor into another.
-// Layer 4. The work is done by strided::CopyPlan.
+// Layer 4. The work is done by strided::CopyPlan and tensor::FillWithElement.
 // Source: docs/design/dense.md, "Generated tensors" and "Operations".
 #ifndef ENGINE_DENSE_COPY_H_
 #define ENGINE_DENSE_COPY_H_
@@ -18,6 +18,7 @@
 #include "dense/layout.h"
 #include "strided/convert.h"
 #include "tensor/dtype.h"
+#include "tensor/element_fill.h"
 #include "tensor/shape.h"
 
 namespace engine::dense {
@@ -35,17 +36,13 @@ template <StridedSource S>
   return {tensor::dtype_of<ValueOf<S>>, ToStrides(source.strides()), source.data()};
 }
 
-// dst[i] = convert(src[i]), as ops::copy and ops::cast_into do, without their checks. Strides of
-// `src` may be 0. The same view on both sides is left alone.
+// dst[i] = convert(src[i]), as ops::copy and ops::cast_into do, without their checks. The same view
+// on both sides is left alone.
 //   Errors   InvalidArgument: an element that the integer dtype of `dst` cannot represent.
 [[nodiscard]] core::Status TransferElements(const tensor::Shape& shape, void* dst,
                                             tensor::DataType dst_dtype,
                                             const tensor::Strides& dst_strides,
                                             const ErasedElements& src);
-
-// Writes `value`, an element of `dtype`, to every element.
-void BroadcastElement(const tensor::Shape& shape, void* dst, tensor::DataType dtype,
-                      const tensor::Strides& dst_strides, const void* value);
 
 [[nodiscard]] core::Status ShapesDiffer(const char* operation, const tensor::Shape& dst,
                                         const tensor::Shape& src);
@@ -98,8 +95,8 @@ requires(std::same_as<T, ValueOf<S>>&& kRankOf<S> ==
                                        ToStrides(dst.strides()), Erase(src)));
   } else if constexpr (BackgroundSource<S>) {
     const T background = src.background();
-    BroadcastElement(ToShape(dst.extents()), dst.data(), tensor::dtype_of<T>,
-                     ToStrides(dst.strides()), &background);
+    tensor::FillWithElement(ToShape(dst.extents()), ToStrides(dst.strides()), tensor::dtype_of<T>,
+                            dst.data(), &background);
     src.WriteExceptions(dst);
   } else {
     WriteComputed(dst, src);

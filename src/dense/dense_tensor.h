@@ -31,6 +31,7 @@
 #include "memory/buffer.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
+#include "tensor/storage.h"
 #include "tensor/tensor.h"
 
 namespace engine::dense {
@@ -55,7 +56,7 @@ template <tensor::MappedElement T, std::size_t Rank, DenseLayout Layout = RowMaj
 class DenseTensor {
   static_assert(Rank <= static_cast<std::size_t>(tensor::kMaxRank), "rank above tensor::kMaxRank");
   using Mapping = internal::Mapping<Rank, Layout>;
-  using enum internal::StorageInitialization;
+  using enum tensor::StorageInitialization;
 
  public:
   using element_type = T;
@@ -178,7 +179,8 @@ class DenseTensor {
   //   Errors   kOutOfMemory.
   [[nodiscard]] core::StatusOr<DenseTensor> Clone(memory::Allocator* allocator = nullptr) const {
     if (data_ == nullptr) return DenseTensor(nullptr, nullptr, mapping_);
-    ENGINE_ASSIGN_OR_RETURN(DenseTensor copy, AllocateFor(mapping_, kUninitialized, allocator));
+    ENGINE_ASSIGN_OR_RETURN(DenseTensor copy,
+                            AllocateFor(mapping_, StorageShape(), kUninitialized, allocator));
     internal::WriteElements(copy.view(), view());
     return copy;
   }
@@ -375,7 +377,7 @@ class DenseTensor {
 
   template <typename... Args>
   [[nodiscard]] static core::StatusOr<DenseTensor> FromRequest(
-      internal::StorageInitialization initialization, Args... args) {
+      tensor::StorageInitialization initialization, Args... args) {
     const auto request = internal::ParseShapeRequest<Rank>(args...);
     if (request.precision.has_value()) {
       ENGINE_RETURN_IF_ERROR(
@@ -384,32 +386,34 @@ class DenseTensor {
     return Allocate(request.extents, initialization, nullptr);
   }
   [[nodiscard]] static core::StatusOr<DenseTensor> Allocate(
-      const Extents<Rank>& extents, internal::StorageInitialization initialization,
+      const Extents<Rank>& extents, tensor::StorageInitialization initialization,
       memory::Allocator* allocator) {
-    ENGINE_ASSIGN_OR_RETURN(const Mapping mapping, (internal::MakeMapping<Rank, Layout>(extents)));
-    return AllocateFor(mapping, initialization, allocator);
+    ENGINE_ASSIGN_OR_RETURN(const tensor::Shape shape,
+                            tensor::Shape::FromDims(std::span<const std::int64_t>(extents)));
+    return AllocateFor(Mapping(extents), shape, initialization, allocator);
   }
   [[nodiscard]] static core::StatusOr<DenseTensor> AllocateStrided(
       const Extents<Rank>& extents, const Extents<Rank>& strides,
-      internal::StorageInitialization initialization, memory::Allocator* allocator) {
-    ENGINE_RETURN_IF_ERROR(Reach(extents, strides).status());
-    return AllocateFor(Mapping(extents, strides), initialization, allocator);
+      tensor::StorageInitialization initialization, memory::Allocator* allocator) {
+    ENGINE_ASSIGN_OR_RETURN(const std::int64_t reach, Reach(extents, strides));
+    return AllocateFor(Mapping(extents, strides), {reach}, initialization, allocator);
   }
-  // For a mapping that is valid.
+  // For a valid mapping, whose elements and gaps make up a contiguous `storage`.
   [[nodiscard]] static core::StatusOr<DenseTensor> AllocateFor(
-      const Mapping& mapping, internal::StorageInitialization initialization,
-      memory::Allocator* allocator) {
-    tensor::Shape storage = internal::ToShape(mapping.extents());
-    if constexpr (!kCanonical) {
-      ENGINE_ASSIGN_OR_RETURN(const std::int64_t reach,
-                              Reach(mapping.extents(), mapping.strides()));
-      storage = {reach};
-    }
+      const Mapping& mapping, const tensor::Shape& storage,
+      tensor::StorageInitialization initialization, memory::Allocator* allocator) {
     ENGINE_ASSIGN_OR_RETURN(
         std::shared_ptr<memory::Buffer> buffer,
         internal::AllocateElements(storage, tensor::dtype_of<T>, initialization, allocator));
     T* const data = buffer == nullptr ? nullptr : static_cast<T*>(buffer->data());
     return DenseTensor(std::move(buffer), data, mapping);
+  }
+  [[nodiscard]] tensor::Shape StorageShape() const {
+    if constexpr (kCanonical) {
+      return shape();
+    } else {
+      return {*Reach(extents(), strides())};
+    }
   }
   [[nodiscard]] static core::StatusOr<DenseTensor> AdoptBuffer(memory::Buffer& buffer,
                                                                const Mapping& mapping,

@@ -41,10 +41,13 @@ core::StatusOr<std::int64_t> StridedReach(const char* operation, const tensor::S
     if (strides[axis] < 0) return error("have a negative one");
     if (extent == 1) continue;
     if (strides[axis] == 0) return error("have a 0 on an axis of several elements");
-    steps[count++] = {strides[axis], extent};
+    // Into its place among the strides before it.
+    std::size_t place = count++;
+    for (; place > 0 && steps[place - 1].stride > strides[axis]; --place) {
+      steps[place] = steps[place - 1];
+    }
+    steps[place] = {strides[axis], extent};
   }
-  std::sort(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(count),
-            [](const Step& a, const Step& b) { return a.stride < b.stride; });
   std::int64_t reach = 1;
   for (std::size_t i = 0; i < count; ++i) {
     if (exclusive && steps[i].stride < reach) return error("give two elements one place");

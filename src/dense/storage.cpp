@@ -4,20 +4,15 @@
 #include "core/checked_math.h"
 #include "core/no_throw.h"
 #include "dense/copy.h"
-#include "tensor/ops.h"
 
 namespace engine::dense::internal {
 
 core::StatusOr<std::shared_ptr<memory::Buffer>> AllocateElements(
-    const tensor::Shape& shape, tensor::DataType dtype, StorageInitialization initialization,
-    memory::Allocator* allocator) {
+    const tensor::Shape& shape, tensor::DataType dtype,
+    tensor::StorageInitialization initialization, memory::Allocator* allocator) {
   if (shape.numel() == 0) return nullptr;
-  const tensor::Device cpu = tensor::Device::Cpu();
-  ENGINE_ASSIGN_OR_RETURN(const tensor::Tensor storage,
-                          initialization == StorageInitialization::kZero
-                              ? tensor::ops::zeros(shape, dtype, cpu, allocator)
-                              : tensor::Tensor::empty(shape, dtype, cpu, allocator));
-  return storage.buffer();
+  return tensor::AllocateStorage("DenseTensor", shape, dtype, tensor::Device::Cpu(), allocator,
+                                 initialization);
 }
 
 core::StatusOr<std::shared_ptr<memory::Buffer>> AdoptBuffer(memory::Buffer& buffer,

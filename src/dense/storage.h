@@ -22,6 +22,7 @@
 #include "memory/buffer.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
+#include "tensor/storage.h"
 #include "tensor/tensor.h"
 
 namespace engine::dense {
@@ -34,8 +35,6 @@ struct Uninitialized {
 inline constexpr Uninitialized uninitialized{};
 
 namespace internal {
-
-enum class StorageInitialization : std::uint8_t { kZero, kUninitialized };
 
 // What a constructor was called with: an integer for each axis, then perhaps a Precision.
 template <std::size_t Rank>
@@ -75,11 +74,11 @@ requires kIsShapeRequest<Rank, Args...>
   return request;
 }
 
-// Storage for a contiguous `shape`, 64-byte aligned; null when it has no elements.
-//   Errors   as Tensor::empty.
+// Storage for a contiguous `shape`; null when it has no elements.
+//   Errors   as tensor::AllocateStorage.
 [[nodiscard]] core::StatusOr<std::shared_ptr<memory::Buffer>> AllocateElements(
-    const tensor::Shape& shape, tensor::DataType dtype, StorageInitialization initialization,
-    memory::Allocator* allocator);
+    const tensor::Shape& shape, tensor::DataType dtype,
+    tensor::StorageInitialization initialization, memory::Allocator* allocator);
 
 // `buffer` behind a shared_ptr, when it holds `reach` elements as requested. Otherwise it is not
 // moved from.

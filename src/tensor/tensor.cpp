@@ -12,7 +12,8 @@
 #include "core/status.h"
 #include "memory/allocator.h"
 #include "memory/buffer.h"
-#include "tensor/internal/storage.h"
+#include "tensor/internal/uninitialized.h"
+#include "tensor/storage.h"
 
 namespace engine::tensor {
 namespace {
@@ -92,7 +93,7 @@ constexpr std::size_t kStorageAlignment = 64;
 
 }  // namespace
 
-core::StatusOr<std::shared_ptr<memory::Buffer>> internal::AllocateStorage(
+core::StatusOr<std::shared_ptr<memory::Buffer>> AllocateStorage(
     const char* operation, const Shape& shape, DataType dtype, Device device,
     memory::Allocator* allocator, StorageInitialization initialization) {
   ENGINE_CHECK(allocator == nullptr || allocator->device() == device,
@@ -117,7 +118,7 @@ core::StatusOr<std::shared_ptr<memory::Buffer>> internal::AllocateStorage(
   ENGINE_CHECK(storage.device() == device,
                "{}: the allocator for {} returned a buffer on device {}", operation, device,
                storage.device());
-  if (!zero) MarkUninitialized(storage.data(), size_bytes, dtype);
+  if (!zero) internal::MarkUninitialized(storage.data(), size_bytes, dtype);
   return memory::ShareBuffer(std::move(storage));
 }
 
@@ -132,10 +133,9 @@ Tensor::Tensor(std::shared_ptr<memory::Buffer> buffer, std::size_t byte_offset, 
 
 core::StatusOr<Tensor> Tensor::empty(Shape shape, DataType dtype, Device device,
                                      memory::Allocator* allocator) {
-  ENGINE_ASSIGN_OR_RETURN(
-      std::shared_ptr<memory::Buffer> storage,
-      internal::AllocateStorage("empty", shape, dtype, device, allocator,
-                                internal::StorageInitialization::kUninitialized));
+  ENGINE_ASSIGN_OR_RETURN(std::shared_ptr<memory::Buffer> storage,
+                          AllocateStorage("empty", shape, dtype, device, allocator,
+                                          StorageInitialization::kUninitialized));
   return Tensor(std::move(storage), 0, shape, RowMajorStrides(shape), dtype);
 }
 

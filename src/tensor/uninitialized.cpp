@@ -1,8 +1,5 @@
 // Compiled with ENGINE_FILL_UNINITIALIZED_SNAN as 0 or 1 (see cmake/EngineOptions.cmake).
-#include <cstddef>
-
-#include "tensor/dtype.h"
-#include "tensor/internal/storage.h"
+#include "tensor/internal/uninitialized.h"
 
 #if ENGINE_FILL_UNINITIALIZED_SNAN
 

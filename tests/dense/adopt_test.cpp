@@ -12,10 +12,10 @@ namespace {
 using ::engine::testing::BorrowStorage;
 using ::engine::testing::CountingAllocator;
 using ::engine::testing::StatusIs;
-using ::testing::ElementsAre;
 using memory::Buffer;
 using tensor::DataType;
 using tensor::Tensor;
+using ::testing::ElementsAre;
 
 // `bytes` of memory whose release is counted.
 Buffer CountedBuffer(std::size_t bytes, int* deletions, bool read_only = false) {
@@ -130,8 +130,7 @@ TEST(AdoptTensorTest, RefusesWhatItWouldHaveToCopy) {
 TEST(FromTensorTest, CopiesWhateverLiesThere) {
   const Tensor base = testing::Counting({3, 4}, DataType::kInt32);
   CountingAllocator allocator;
-  const auto copy =
-      Value(DenseMatrix<std::int32_t>::FromTensor(*base.transpose(0, 1), &allocator));
+  const auto copy = Value(DenseMatrix<std::int32_t>::FromTensor(*base.transpose(0, 1), &allocator));
   EXPECT_THAT(copy, ElementsAre(0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11));
   EXPECT_NE(copy.data(), base.data());
   EXPECT_EQ(allocator.counts()->zeroed, 0);
@@ -151,7 +150,8 @@ TEST(FromTensorTest, CopiesWhateverLiesThere) {
 // P23: every byte but 0 reads as true, and 1 is what true is stored as.
 TEST(FromTensorTest, BytesBecomeBools) {
   std::array<unsigned char, 4> bytes = {0, 1, 2, 255};
-  const Tensor tensor = *Tensor::from_buffer(BorrowStorage(bytes.data(), 4), 0, {4}, DataType::kBool);
+  const Tensor tensor =
+      *Tensor::from_buffer(BorrowStorage(bytes.data(), 4), 0, {4}, DataType::kBool);
   const auto copy = Value(DenseVector<bool>::FromTensor(tensor));
   EXPECT_THAT(InMemory(reinterpret_cast<const unsigned char*>(copy.data()), 4),
               ElementsAre(0, 1, 1, 1));

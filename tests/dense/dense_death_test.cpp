@@ -24,14 +24,12 @@ TEST_F(DenseDeathTest, ConstructorsWithShapesThatAreNone) {
   EXPECT_DEATH(static_cast<void>(eye<float>(kOne << 40, kOne << 40)), "overflows int64_t");
 }
 
-TEST_F(DenseDeathTest, CopyWithoutMemory) {
-  testing::CountingAllocator once(/*successes=*/1);
-  EXPECT_DEATH(
-      {
-        DenseVector<float> vector(Extents<1>{2}, &once);
-        vector = DenseVector<float>(Extents<1>{2}, &once);
-      },
-      "out of memory");
+TEST_F(DenseDeathTest, ConstructorsWithoutMemory) {
+  testing::CountingAllocator none(/*successes=*/0);
+  EXPECT_DEATH(DenseVector<float>(Extents<1>{2}, &none), "out of memory");
+  EXPECT_DEATH(DenseVector<float>(uninitialized, Extents<1>{2}, &none), "out of memory");
+  EXPECT_DEATH((DenseMatrix<float, Strided>(Extents<2>{2, 2}, Extents<2>{2, 1}, &none)),
+               "out of memory");
 }
 
 TEST_F(DenseDeathTest, AxisNumbers) {

@@ -121,5 +121,34 @@ TEST(DenseHeapTest, AdoptedBufferThatCannotBeSharedIsReleased) {
   EXPECT_EQ(deletions, 1);
 }
 
+// Copy construction and assignment have no Status to return.
+class DenseHeapDeathTest : public ::testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(DenseHeapDeathTest, CopiesWithoutMemory) {
+  const DenseVector<float> source(2);
+  DenseVector<float> target;
+  EXPECT_DEATH(
+      {
+        const ScopedHeapFailure failure;
+        const DenseVector<float> copy(source);
+      },
+      "out of memory");
+  EXPECT_DEATH(
+      {
+        const ScopedHeapFailure failure;
+        target = source;
+      },
+      "out of memory");
+  EXPECT_DEATH(
+      {
+        const ScopedHeapFailure failure;
+        const DenseVector<float> copy(eye<float>(2));
+      },
+      "out of memory");
+}
+
 }  // namespace
 }  // namespace engine::dense

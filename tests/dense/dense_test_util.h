@@ -22,10 +22,9 @@
 
 namespace engine::dense {
 
-using ElementTypes =
-    ::testing::Types<float, double, tensor::float16, tensor::bfloat16, std::int8_t, std::uint8_t,
-                     std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t,
-                     std::uint64_t, bool>;
+using ElementTypes = ::testing::Types<float, double, tensor::float16, tensor::bfloat16, std::int8_t,
+                                      std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
+                                      std::uint32_t, std::int64_t, std::uint64_t, bool>;
 
 inline constexpr auto kInvalid = core::StatusCode::kInvalidArgument;
 inline constexpr std::int64_t kOne = 1;

@@ -108,7 +108,8 @@ TEST(DenseViewTest, MisalignedTensorsAreRefused) {
 // P23: a byte that is no bool must not become a bool object.
 TEST(DenseViewTest, BytesThatAreNoBoolAreRefused) {
   std::array<unsigned char, 4> memory = {0, 1, 2, 1};
-  const Tensor tensor = *Tensor::from_buffer(BorrowStorage(memory.data(), 4), 0, {4}, DataType::kBool);
+  const Tensor tensor =
+      *Tensor::from_buffer(BorrowStorage(memory.data(), 4), 0, {4}, DataType::kBool);
   EXPECT_THAT((DenseView<const bool, 1>::Of(tensor)),
               StatusIs(kInvalid, "element 2 of shape [4] is the byte 2"));
   const Tensor sound = *tensor.slice(0, 0, 2);

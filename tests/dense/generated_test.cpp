@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 
 // gen.readonly: readable, but neither in memory, nor writable, nor an owner.
 template <typename S>
-constexpr bool kGeneratedOnly = TensorSource<S> && GeneratedSource<S> && BackgroundSource<S> &&
+constexpr bool kGeneratedOnly = TensorSource<S>&& GeneratedSource<S>&& BackgroundSource<S> &&
                                 !StridedSource<S> && !MutableStrided<S> && !OwningTensor<S>;
 static_assert(kGeneratedOnly<FullTensor<float, 2>>);
 static_assert(kGeneratedOnly<EyeTensor<tensor::float16, 3>>);
@@ -49,8 +49,8 @@ TEST(GeneratedTest, TheValueGivesTheType) {
   static_assert(std::same_as<decltype(full(tensor::bfloat16(1.0f), Extents<2>{1, 2})),
                              FullTensor<tensor::bfloat16, 2>>);
   static_assert(std::same_as<decltype(zeros<double>(3, 4)), FullTensor<double, 2>>);
-  static_assert(std::same_as<decltype(ones<std::int8_t>(Extents<1>{3})),
-                             FullTensor<std::int8_t, 1>>);
+  static_assert(
+      std::same_as<decltype(ones<std::int8_t>(Extents<1>{3})), FullTensor<std::int8_t, 1>>);
   static_assert(std::same_as<decltype(eye<float>(2, 3, 4)), EyeTensor<float, 3>>);
   EXPECT_EQ(full(0.5f, 3, 4).extents(), (Extents<2>{3, 4}));
   EXPECT_EQ(full(0.5f, 3, 4).numel(), 12);
@@ -63,7 +63,7 @@ TEST(GeneratedTest, ElementsFollowTheRule) {
   EXPECT_EQ(full(2.5, 3, 4)(2, 3), 2.5);
   EXPECT_EQ(zeros<std::int64_t>(2)(1), 0);
   EXPECT_EQ(ones<std::int64_t>(2)(1), 1);
-  EXPECT_EQ(eye<double>()(), 1);  // rank 0
+  EXPECT_EQ(eye<double>()(), 1);                               // rank 0
   for (int i = 0; i < 5; ++i) EXPECT_EQ(eye<float>(5)(i), 1);  // rank 1
   const auto rectangular = eye<float>(3, 5);
   const auto copy_tensor = eye<float>(2, 3, 4);

@@ -15,10 +15,10 @@ void ExpectNeverWritten(const T* data, std::int64_t count) {
   const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
   if constexpr (strided::kIsFloating<T>) {
 #if ENGINE_TEST_SNAN_FILL
-    const std::uint64_t expected = sizeof(T) == 8                                ? 0x7FF4000000000000u
-                                   : sizeof(T) == 4                              ? 0x7FA00000u
-                                   : std::same_as<T, tensor::float16>            ? 0x7D00u
-                                                                                 : 0x7FA0u;
+    const std::uint64_t expected = sizeof(T) == 8                     ? 0x7FF4000000000000u
+                                   : sizeof(T) == 4                   ? 0x7FA00000u
+                                   : std::same_as<T, tensor::float16> ? 0x7D00u
+                                                                      : 0x7FA0u;
     for (std::int64_t i = 0; i < count; ++i) EXPECT_EQ(BitsOf(data[i]), expected) << i;
     return;
 #endif
@@ -166,8 +166,7 @@ TEST(DenseReplaceTest, FailureChangesNothing) {
   const std::int32_t* const before = matrix.data();
   CountingAllocator none(/*successes=*/0);
   EXPECT_THAT(matrix.replace(Extents<2>{3, 3}, &none), StatusIs(core::kOutOfMemory));
-  EXPECT_THAT(matrix.replace(uninitialized, Extents<2>{3, 3}, &none),
-              StatusIs(core::kOutOfMemory));
+  EXPECT_THAT(matrix.replace(uninitialized, Extents<2>{3, 3}, &none), StatusIs(core::kOutOfMemory));
   EXPECT_THAT(matrix.reset_shape(-1, 3), StatusIs(kInvalid, "negative"));
   EXPECT_THAT(matrix.reset_shape(kOne << 62, 2), StatusIs(kInvalid, "overflow"));
   EXPECT_THAT(matrix.reset_shape(kOne << 61, 2), StatusIs(kInvalid, "overflow"));

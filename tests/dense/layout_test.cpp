@@ -78,9 +78,7 @@ TEST(DenseLayoutTest, ReachIsOnePastTheLastElement) {
 
 TEST(DenseLayoutTest, ReachRefusesWhatTwoElementsShare) {
   const auto reach = [](const tensor::Shape& shape, std::vector<std::int64_t> strides,
-                        bool exclusive) {
-    return StridedReach("test", shape, strides, exclusive);
-  };
+                        bool exclusive) { return StridedReach("test", shape, strides, exclusive); };
   EXPECT_THAT(reach({3, 3}, {2, 1}, true), StatusIs(kInvalid, "give two elements one place"));
   EXPECT_EQ(Value(reach({3, 3}, {2, 1}, false)), 7);
   EXPECT_THAT(reach({2, 2}, {1, 1}, true), StatusIs(kInvalid, "(layout.strided)"));

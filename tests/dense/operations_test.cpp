@@ -50,8 +50,8 @@ TEST(MakeTensorTest, CopiesValuesIntoFreshStorage) {
 // P40: small primes, all permutations of layouts.
 TEST(MakeTensorTest, TransposedCopiesOfSmallPrimes) {
   const auto base = Counting<std::int32_t, 3>({7, 5, 3});
-  const auto turned = Value(DenseView<const std::int32_t, 3, Strided>::Create(
-      base.span(), {7, 3, 5}, {15, 1, 3}));
+  const auto turned =
+      Value(DenseView<const std::int32_t, 3, Strided>::Create(base.span(), {7, 3, 5}, {15, 1, 3}));
   const auto copy = Value(make_tensor(turned));
   EXPECT_THAT(std::vector<std::int32_t>(copy.begin(), copy.begin() + 12),
               ElementsAre(0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5));
@@ -90,12 +90,11 @@ TEST(DenseCopyTest, BetweenLayouts) {
 TEST(DenseCopyTest, InterleavedViews) {
   DenseMatrix<std::int32_t> base = Counting<std::int32_t, 2>({5, 5});
   const auto part = [&](std::size_t first) {
-    return Value(DenseView<std::int32_t, 2, Strided>::Create(base.span().subspan(first), {2, 2},
-                                                             {5, 1}));
+    return Value(
+        DenseView<std::int32_t, 2, Strided>::Create(base.span().subspan(first), {2, 2}, {5, 1}));
   };
   ENGINE_ASSERT_OK(copy(part(15), part(17)));
-  EXPECT_THAT(InMemory(base.data() + 15, 10),
-              ElementsAre(17, 18, 17, 18, 19, 22, 23, 22, 23, 24));
+  EXPECT_THAT(InMemory(base.data() + 15, 10), ElementsAre(17, 18, 17, 18, 19, 22, 23, 22, 23, 24));
 }
 
 // P39: the same view on both sides.

@@ -30,7 +30,7 @@ TEST(ReshapeViewTest, AliasesInTheOrderOfTheSource) {
   const auto turned = Value(reshape_view(column, Extents<3>{3, 1, 2}));
   static_assert(std::same_as<decltype(turned), const DenseView<std::int32_t, 3, ColumnMajor>>);
   EXPECT_EQ(turned.data(), column.data());
-  EXPECT_EQ(turned(2, 0, 0), 1);   // memory: 0 10 1 11 2 12
+  EXPECT_EQ(turned(2, 0, 0), 1);  // memory: 0 10 1 11 2 12
   EXPECT_EQ(turned(0, 0, 1), 11);
 }
 
@@ -134,8 +134,9 @@ TEST(ReshapeViewOrderTest, StridedSources) {
   EXPECT_EQ(left.data(), memory.data());
   EXPECT_EQ(left(1, 0), 1);
   EXPECT_THAT(reshape_view_left(row, 6),
-              StatusIs(kInvalid, "reshape_view_left: strides [3, 1] of shape [2, 3] are not "
-                                 "contiguous in column-major order; copy first (reshape.order)"));
+              StatusIs(kInvalid,
+                       "reshape_view_left: strides [3, 1] of shape [2, 3] are not "
+                       "contiguous in column-major order; copy first (reshape.order)"));
   EXPECT_THAT(reshape_view_right(column, 6), StatusIs(kInvalid, "in row-major order"));
 }
 

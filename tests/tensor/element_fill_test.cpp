@@ -1,0 +1,40 @@
+// FillWithElement over raw memory; fill_test.cpp has it behind ops::fill.
+#include "tensor/element_fill.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace engine::tensor {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(ElementFillTest, WritesElementsAndNothingBetween) {
+  std::vector<std::int16_t> memory(12, -1);
+  const std::int16_t value = 7;
+  FillWithElement({2, 3}, {1, 4}, DataType::kInt16, memory.data(), &value);
+  EXPECT_THAT(memory, ElementsAre(7, 7, -1, -1, 7, 7, -1, -1, 7, 7, -1, -1));
+}
+
+// Bits, whatever they mean: this NaN would come out quieted from any conversion.
+TEST(ElementFillTest, KeepsTheBits) {
+  std::vector<std::uint32_t> memory(70, 0);
+  const std::uint32_t signalling = 0x7F800001u;
+  FillWithElement({69}, {1}, DataType::kFloat32, memory.data(), &signalling);
+  for (int i = 0; i < 69; ++i) EXPECT_EQ(memory[static_cast<std::size_t>(i)], signalling);
+  EXPECT_EQ(memory[69], 0u);
+}
+
+TEST(ElementFillTest, ScalarsAndNothing) {
+  double scalar = 0;
+  const double value = 2.5;
+  FillWithElement({}, {}, DataType::kFloat64, &scalar, &value);
+  EXPECT_EQ(scalar, 2.5);
+  FillWithElement({0, 3}, {3, 1}, DataType::kFloat64, nullptr, &value);  // P45
+}
+
+}  // namespace
+}  // namespace engine::tensor
