@@ -84,7 +84,27 @@ using ValueOf = typename std::remove_cvref_t<S>::value_type;
 template <typename S>
 inline constexpr std::size_t kRankOf = std::remove_cvref_t<S>::kRank;
 
+// Elements of that type, and that rank.
+template <typename S, typename T, std::size_t kRank>
+concept SourceOf = TensorSource<S> && std::same_as<ValueOf<S>, T> && kRankOf<S>
+== kRank;
+// The element type and rank of another tensor.
+template <typename S, typename Other>
+concept SourceLike = SourceOf<S, ValueOf<Other>, kRankOf<Other>>;
+
 namespace internal {
+
+// How many elements a source has: those of its extents, but none in rank 0 without an address.
+template <TensorSource S>
+[[nodiscard]] constexpr std::int64_t NumelOf(const S& source) {
+  if constexpr (kRankOf<S> == 0 && StridedSource<S>) {
+    return source.data() == nullptr ? 0 : 1;
+  } else {
+    std::int64_t product = 1;
+    for (const std::int64_t extent : source.extents()) product *= extent;
+    return product;
+  }
+}
 
 template <typename S>
 struct MaterializedLayout {

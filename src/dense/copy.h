@@ -85,9 +85,8 @@ void WriteComputed(const DenseView<T, Rank, Layout>& dst, const S& src) {
 }
 
 // Equal shapes and value types.
-template <typename T, std::size_t Rank, DenseLayout Layout, TensorSource S>
-requires(std::same_as<T, ValueOf<S>>&& kRankOf<S> ==
-         Rank) void WriteElements(const DenseView<T, Rank, Layout>& dst, const S& src) {
+template <typename T, std::size_t Rank, DenseLayout Layout, SourceOf<T, Rank> S>
+void WriteElements(const DenseView<T, Rank, Layout>& dst, const S& src) {
   if constexpr (StridedSource<S>) {
     CheckHasElements("copy", src);
     // Equal dtypes: there is nothing that could fail.
@@ -106,8 +105,14 @@ requires(std::same_as<T, ValueOf<S>>&& kRankOf<S> ==
 // The elements of anything that is written to, as a view.
 template <MutableStrided D>
 [[nodiscard]] auto MutableViewOf(D& destination) {
-  return DenseView<ValueOf<D>, kRankOf<D>, typename std::remove_cvref_t<D>::layout_type>(
-      destination.data(), destination.mapping());
+  using Layout = typename std::remove_cvref_t<D>::layout_type;
+  using MappingOfD = Mapping<kRankOf<D>, Layout>;
+  using View = DenseView<ValueOf<D>, kRankOf<D>, Layout>;
+  if constexpr (CanonicalLayout<Layout>) {
+    return View(destination.data(), MappingOfD(destination.extents()));
+  } else {
+    return View(destination.data(), MappingOfD(destination.extents(), destination.strides()));
+  }
 }
 
 // One value, converted as cast does.
@@ -134,9 +139,8 @@ concept CastableTo = TensorSource<S> && strided::CastElement<ValueOf<S>> &&
 //   Errors   InvalidArgument: different extents.
 //   CHECKs   neither is a moved-from tensor of rank 0.
 //   Aliasing otherwise the elements must be disjoint.
-template <MutableStrided D, TensorSource S>
-requires(std::same_as<ValueOf<D>, ValueOf<S>>&& kRankOf<D> == kRankOf<S>) [[nodiscard]] core::Status
-    copy(D&& dst, const S& src) {
+template <MutableStrided D, SourceLike<D> S>
+[[nodiscard]] core::Status copy(D&& dst, const S& src) {
   internal::CheckHasElements("copy", dst);
   if (dst.extents() != src.extents()) {
     return internal::ShapesDiffer("copy", internal::ToShape(dst.extents()),
@@ -151,9 +155,8 @@ requires(std::same_as<ValueOf<D>, ValueOf<S>>&& kRankOf<D> == kRankOf<S>) [[nodi
 //   Errors   InvalidArgument: different extents; an element that the integer type of `dst` cannot
 //            represent, after which the elements of `dst` are unspecified.
 //   CHECKs   as copy.
-template <MutableStrided D, TensorSource S>
-requires(kRankOf<D> == kRankOf<S> && CastableTo<S, ValueOf<D>>) [[nodiscard]] core::Status
-    cast_into(D&& dst, const S& src) {
+template <MutableStrided D, CastableTo<ValueOf<D>> S>
+[[nodiscard]] core::Status cast_into(D&& dst, const S& src) requires(kRankOf<D> == kRankOf<S>) {
   using To = ValueOf<D>;
   internal::CheckHasElements("cast_into", dst);
   if (dst.extents() != src.extents()) {

@@ -57,6 +57,10 @@ class DenseTensor {
   static_assert(Rank <= static_cast<std::size_t>(tensor::kMaxRank), "rank above tensor::kMaxRank");
   using Mapping = internal::Mapping<Rank, Layout>;
   using enum tensor::StorageInitialization;
+  // One integer per axis, then perhaps a Precision.
+  template <typename... Args>
+  static constexpr bool kIsShape =
+      CanonicalLayout<Layout>&& internal::kIsShapeRequest<Rank, Args...>;
 
  public:
   using element_type = T;
@@ -68,17 +72,17 @@ class DenseTensor {
   // --- Construction from source code. CHECKs what the factory of the same arguments reports. ---
 
   DenseTensor() noexcept {
-    if constexpr (Rank == 0) *this = internal::CheckedValue(Create(Extents<0>{}));
+    if constexpr (Rank == 0) {
+      *this = internal::CheckedValue(AllocateFor(Mapping(), tensor::Shape(), kZero, nullptr));
+    }
   }
 
   // DenseMatrix<float>(3, 4): an integer per axis, and perhaps the Precision.
   template <typename... Args>
-  requires(kCanonical && sizeof...(Args) > 0 &&
-           internal::kIsShapeRequest<Rank, Args...>) explicit DenseTensor(Args... args)
+  explicit DenseTensor(Args... args) requires(kIsShape<Args...> && sizeof...(Args) > 0)
       : DenseTensor(internal::CheckedValue(FromRequest(kZero, args...))) {}
   template <typename... Args>
-  requires(kCanonical&& internal::kIsShapeRequest<Rank, Args...>) explicit DenseTensor(
-      Uninitialized /*tag*/, Args... args)
+  explicit DenseTensor(Uninitialized /*tag*/, Args... args) requires(kIsShape<Args...>)
       : DenseTensor(internal::CheckedValue(FromRequest(kUninitialized, args...))) {}
 
   explicit DenseTensor(const Extents<Rank>& extents,
@@ -95,9 +99,8 @@ class DenseTensor {
       : DenseTensor(internal::CheckedValue(Create(tag, extents, strides, allocator))) {}
 
   // A copy of any tensor of this element type and rank, in this layout.
-  template <TensorSource Source>
-  requires(kCanonical&& std::same_as<ValueOf<Source>, T>&& kRankOf<Source> ==
-           Rank) explicit DenseTensor(const Source& source)
+  template <SourceOf<T, Rank> Source>
+  explicit DenseTensor(const Source& source) requires(kCanonical)
       : DenseTensor(internal::CheckedValue(CopyOf(source))) {}
 
   DenseTensor(const DenseTensor& other) : DenseTensor(internal::CheckedValue(other.Clone())) {}
@@ -159,10 +162,9 @@ class DenseTensor {
   // An element-wise copy in this layout, without filling the storage first.
   //   Errors   kOutOfMemory.
   //   CHECKs   the source is no moved-from tensor of rank 0.
-  template <TensorSource Source>
-  requires(kCanonical&& std::same_as<ValueOf<Source>, T>&& kRankOf<Source> == Rank)
-      [[nodiscard]] static core::StatusOr<DenseTensor> CopyOf(
-          const Source& source, memory::Allocator* allocator = nullptr) {
+  template <SourceOf<T, Rank> Source>
+  [[nodiscard]] static core::StatusOr<DenseTensor> CopyOf(
+      const Source& source, memory::Allocator* allocator = nullptr) requires kCanonical {
     if constexpr (BackgroundSource<Source>) {
       if (internal::HasZeroBits<T>(source.background())) {
         ENGINE_ASSIGN_OR_RETURN(DenseTensor zero, Create(source.extents(), allocator));
@@ -256,13 +258,12 @@ class DenseTensor {
   // holding both, assign an empty tensor first.
   //   Errors   as Create.
   template <typename... Args>
-  requires(kCanonical&& internal::kIsShapeRequest<Rank, Args...>) [[nodiscard]] core::Status
-      reset_shape(Args... args) {
+  [[nodiscard]] core::Status reset_shape(Args... args) requires kIsShape<Args...> {
     return TakeOver(FromRequest(kZero, args...));
   }
   template <typename... Args>
-  requires(kCanonical&& internal::kIsShapeRequest<Rank, Args...>) [[nodiscard]] core::Status
-      reset_shape(Uninitialized /*tag*/, Args... args) {
+  [[nodiscard]] core::Status reset_shape(Uninitialized /*tag*/,
+                                         Args... args) requires kIsShape<Args...> {
     return TakeOver(FromRequest(kUninitialized, args...));
   }
   [[nodiscard]] core::Status reset_shape(const Extents<Rank>& extents) requires kCanonical {
@@ -310,7 +311,6 @@ class DenseTensor {
   [[nodiscard]] std::int64_t numel() const { return data_ == nullptr ? 0 : mapping_.numel(); }
   [[nodiscard]] bool empty() const { return numel() == 0; }
   [[nodiscard]] tensor::Shape shape() const { return internal::ToShape(extents()); }
-  [[nodiscard]] const internal::Mapping<Rank, Layout>& mapping() const { return mapping_; }
 
   // --- Elements ---
 
@@ -320,11 +320,11 @@ class DenseTensor {
 
   // One index per axis, checked in builds without NDEBUG.
   template <internal::IndexInteger... Index>
-  requires(sizeof...(Index) == Rank) [[nodiscard]] T& operator()(Index... index) {
+  [[nodiscard]] T& operator()(Index... index) requires(sizeof...(Index) == Rank) {
     return view()(index...);
   }
   template <internal::IndexInteger... Index>
-  requires(sizeof...(Index) == Rank) [[nodiscard]] const T& operator()(Index... index) const {
+  [[nodiscard]] const T& operator()(Index... index) const requires(sizeof...(Index) == Rank) {
     return view()(index...);
   }
 

@@ -104,9 +104,8 @@ class DenseView {
       : data_(data), mapping_(mapping) {}
   // Reading where writing is allowed.
   template <typename U>
-  requires(std::is_const_v<T>&& std::same_as<U, value_type>) constexpr DenseView(
-      const DenseView<U, Rank, Layout>& other)  // NOLINT: implicit, as std::span's
-      : DenseView(other.data(), other.mapping()) {}
+  constexpr DenseView(const DenseView<U, Rank, Layout>& other)  // NOLINT: implicit, as std::span's
+      requires std::same_as<T, const U> : DenseView(other.data(), other.mapping()) {}
 
   // The first elements of `storage`.
   //   Errors   InvalidArgument: extents that are negative or overflow, or more than `storage`
@@ -166,7 +165,7 @@ class DenseView {
   [[nodiscard]] constexpr T* data() const { return data_; }
 
   template <internal::IndexInteger... Index>
-  requires(sizeof...(Index) == Rank) [[nodiscard]] constexpr T& operator()(Index... index) const {
+  [[nodiscard]] constexpr T& operator()(Index... index) const requires(sizeof...(Index) == Rank) {
     ENGINE_DCHECK(data_ != nullptr, "DenseView: no elements");
     return data_[mapping_.Offset(internal::ToExtents(index...))];
   }

@@ -94,8 +94,8 @@ class FullTensor : public internal::GeneratedShape<Rank> {
       : internal::GeneratedShape<Rank>(internal::CheckedExtents(extents)), value_(value) {}
 
   template <internal::IndexInteger... Index>
-  requires(sizeof...(Index) == Rank) [[nodiscard]] constexpr internal::ElementValue<T> operator()(
-      Index... index) const {
+  [[nodiscard]] constexpr internal::ElementValue<T> operator()(Index... index) const
+      requires(sizeof...(Index) == Rank) {
     this->CheckIndex(internal::ToExtents(index...));
     return value_;
   }
@@ -132,8 +132,8 @@ class EyeTensor : public internal::GeneratedShape<Rank> {
       : internal::GeneratedShape<Rank>(internal::CheckedExtents(extents)) {}
 
   template <internal::IndexInteger... Index>
-  requires(sizeof...(Index) == Rank) [[nodiscard]] constexpr internal::ElementValue<T> operator()(
-      Index... index) const {
+  [[nodiscard]] constexpr internal::ElementValue<T> operator()(Index... index) const
+      requires(sizeof...(Index) == Rank) {
     const Extents<Rank> indices = internal::ToExtents(index...);
     this->CheckIndex(indices);
     for (std::size_t axis = 1; axis < Rank; ++axis) {

@@ -74,10 +74,9 @@ template <typename To, CastableTo<To> S>
 // source that computes its elements is materialised for the comparison.
 //   Errors   InvalidArgument: different extents, a negative or NaN tolerance. kOutOfMemory.
 //   CHECKs   neither is a moved-from tensor of rank 0.
-template <TensorSource A, TensorSource B>
-requires(std::same_as<ValueOf<A>, ValueOf<B>>&& kRankOf<A> == kRankOf<B>)
-    [[nodiscard]] core::StatusOr<tensor::ops::AllCloseResult> allclose(
-        const A& a, const B& b, tensor::ops::AllCloseTolerance tolerance) {
+template <TensorSource A, SourceLike<A> B>
+[[nodiscard]] core::StatusOr<tensor::ops::AllCloseResult> allclose(
+    const A& a, const B& b, tensor::ops::AllCloseTolerance tolerance) {
   if constexpr (!StridedSource<A>) {
     ENGINE_ASSIGN_OR_RETURN(const auto materialized, make_tensor(a));
     return allclose(materialized, b, tolerance);
@@ -90,9 +89,8 @@ requires(std::same_as<ValueOf<A>, ValueOf<B>>&& kRankOf<A> == kRankOf<B>)
     return tensor::ops::allclose(left, right, tolerance);
   }
 }
-template <TensorSource A, TensorSource B>
-requires(std::same_as<ValueOf<A>, ValueOf<B>>&& kRankOf<A> == kRankOf<B>)
-    [[nodiscard]] core::StatusOr<tensor::ops::AllCloseResult> allclose(const A& a, const B& b) {
+template <TensorSource A, SourceLike<A> B>
+[[nodiscard]] core::StatusOr<tensor::ops::AllCloseResult> allclose(const A& a, const B& b) {
   return allclose(a, b, tensor::ops::default_allclose_tolerance(tensor::dtype_of<ValueOf<A>>));
 }
 

@@ -60,6 +60,8 @@ concept ViewableSource = StridedSource<S> &&
 template <typename S>
 concept CanonicalSource =
     StridedSource<S> && CanonicalLayout<typename std::remove_cvref_t<S>::layout_type>;
+template <typename S>
+concept AliasableSource = ViewableSource<S> && CanonicalSource<S>;
 
 // The element type of a view of `S`: const where the source is not writable.
 template <typename S>
@@ -70,7 +72,7 @@ template <typename Layout, typename S, std::size_t Rank>
 [[nodiscard]] core::StatusOr<DenseView<ElementOf<S>, Rank, Layout>> ReshapedView(
     const char* operation, S& source, const Extents<Rank>& requested) {
   ENGINE_ASSIGN_OR_RETURN(const Extents<Rank> extents,
-                          Resolved(operation, source.numel(), requested));
+                          Resolved(operation, NumelOf(source), requested));
   return DenseView<ElementOf<S>, Rank, Layout>(source.data(), Mapping<Rank, Layout>(extents));
 }
 template <typename Layout, typename S, std::size_t Rank>
@@ -90,15 +92,13 @@ template <typename Layout, typename S, std::size_t Rank>
 // type.
 
 // In the source's own order, which its type has to name: RowMajor or ColumnMajor.
-template <typename S, std::size_t Rank>
-requires(internal::ViewableSource<S>&& internal::CanonicalSource<S>)
-    [[nodiscard]] auto reshape_view(S&& source, const Extents<Rank>& extents) {
+template <internal::AliasableSource S, std::size_t Rank>
+[[nodiscard]] auto reshape_view(S&& source, const Extents<Rank>& extents) {
   using Layout = typename std::remove_cvref_t<S>::layout_type;
   return internal::ReshapedView<Layout>("reshape_view", source, extents);
 }
-template <typename S, internal::IndexInteger... Args>
-requires(internal::ViewableSource<S>&& internal::CanonicalSource<S>)
-    [[nodiscard]] auto reshape_view(S&& source, Args... extents) {
+template <internal::AliasableSource S, internal::IndexInteger... Args>
+[[nodiscard]] auto reshape_view(S&& source, Args... extents) {
   return reshape_view(std::forward<S>(source), internal::ToExtents(extents...));
 }
 
@@ -135,13 +135,14 @@ concept RemappableTensor = OwningTensor<D> && internal::CanonicalSource<D> &&
 // The same storage under other extents of the same rank. Views made before keep their shape.
 template <RemappableTensor D>
 [[nodiscard]] core::Status reshape_inplace(D& tensor, const Extents<kRankOf<D>>& extents) {
-  ENGINE_ASSIGN_OR_RETURN(const auto resolved,
-                          internal::Resolved("reshape_inplace", tensor.numel(), extents));
+  ENGINE_ASSIGN_OR_RETURN(
+      const auto resolved,
+      internal::Resolved("reshape_inplace", internal::NumelOf(tensor), extents));
   return tensor.Remap(resolved);
 }
 template <RemappableTensor D, internal::IndexInteger... Args>
-requires(sizeof...(Args) == kRankOf<D>) [[nodiscard]] core::Status
-    reshape_inplace(D& tensor, Args... extents) {
+[[nodiscard]] core::Status reshape_inplace(D& tensor, Args... extents) requires(sizeof...(Args) ==
+                                                                                kRankOf<D>) {
   return reshape_inplace(tensor, internal::ToExtents(extents...));
 }
 
@@ -157,7 +158,7 @@ template <internal::CanonicalSource S, std::size_t Rank>
 reshape(S&& source, const Extents<Rank>& requested) {
   using Source = std::remove_cvref_t<S>;
   ENGINE_ASSIGN_OR_RETURN(const Extents<Rank> extents,
-                          internal::Resolved("reshape", source.numel(), requested));
+                          internal::Resolved("reshape", internal::NumelOf(source), requested));
   if constexpr (std::same_as<S, Source> && RemappableTensor<Source>) {
     return std::forward<S>(source).RemapTo(extents);
   } else {
@@ -175,10 +176,8 @@ template <internal::CanonicalSource S, internal::IndexInteger... Args>
 template <CanonicalLayout Layout = RowMajor, GeneratedSource S, std::size_t Rank>
 [[nodiscard]] core::StatusOr<DenseTensor<ValueOf<S>, Rank, Layout>> reshape(
     const S& source, const Extents<Rank>& requested) {
-  std::int64_t numel = 1;
-  for (const std::int64_t extent : source.extents()) numel *= extent;
   ENGINE_ASSIGN_OR_RETURN(const Extents<Rank> extents,
-                          internal::Resolved("reshape", numel, requested));
+                          internal::Resolved("reshape", internal::NumelOf(source), requested));
   ENGINE_ASSIGN_OR_RETURN(auto materialized, make_tensor<Layout>(source));
   return std::move(materialized).RemapTo(extents);
 }

@@ -59,8 +59,8 @@ template <std::size_t Rank, typename... Args>
 inline constexpr bool kIsShapeRequest = IsShapeRequest<Rank, Args...>();
 
 template <std::size_t Rank, typename... Args>
-requires kIsShapeRequest<Rank, Args...>
-[[nodiscard]] constexpr ShapeRequest<Rank> ParseShapeRequest(Args... args) {
+[[nodiscard]] constexpr ShapeRequest<Rank> ParseShapeRequest(Args... args) requires
+    kIsShapeRequest<Rank, Args...> {
   ShapeRequest<Rank> request;
   [[maybe_unused]] std::size_t axis = 0;
   [[maybe_unused]] const auto take = [&](auto arg) {

@@ -1,6 +1,9 @@
 // prepare_output and require_output (clause init.output).
 #include "dense/output.h"
 
+#include "dense/generated.h"
+#include "dense/operations.h"
+#include "dense/reshape.h"
 #include "dense_test_util.h"
 
 namespace engine::dense {
@@ -75,6 +78,15 @@ TEST(PrepareOutputTest, PrefersTheTagWhereTheTypeKnowsIt) {
   ENGINE_ASSERT_OK(prepare_output(plain, {3}));
   ENGINE_ASSERT_OK(prepare_output(plain, {3}));
   EXPECT_EQ(plain.plain_resets, 1);
+}
+
+// Capabilities count, not spellings: somebody else's tensor is a destination and a source too.
+TEST(PrepareOutputTest, ForeignOwnersTakePart) {
+  Owner<true> foreign;
+  ENGINE_ASSERT_OK(prepare_output(foreign, {3}));
+  ENGINE_ASSERT_OK(copy(foreign, full(2.5f, 3)));
+  EXPECT_THAT(Value(make_tensor(foreign)), ElementsAre(2.5f, 2.5f, 2.5f));
+  EXPECT_EQ(Value(reshape_view(foreign, 1, -1)).extents(), (Extents<2>{1, 3}));
 }
 
 TEST(RequireOutputTest, NeverChangesTheOutput) {

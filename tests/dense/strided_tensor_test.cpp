@@ -41,6 +41,15 @@ TEST(StridedTensorTest, AllocatesWhatItReaches) {
   EXPECT_EQ(allocator.counts()->allocations, 1);
 }
 
+TEST(StridedTensorTest, RankZero) {
+  DenseTensor<std::int32_t, 0, Strided> scalar;
+  EXPECT_EQ(scalar(), 0);
+  scalar() = 3;
+  const auto copy = scalar;
+  EXPECT_EQ(copy(), 3);
+  EXPECT_EQ(Value(DenseTensor<std::int32_t, 0, Strided>::Create(Extents<0>{}, Extents<0>{}))(), 0);
+}
+
 TEST(StridedTensorTest, RefusesStridesThatCannotOwn) {
   EXPECT_THAT(StridedMatrix::Create({2, 3}, {2, 1}), StatusIs(kInvalid, "(layout.strided)"));
   EXPECT_THAT(StridedMatrix::Create({2, 3}, {0, 1}), StatusIs(kInvalid, "have a 0"));
