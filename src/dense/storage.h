@@ -59,8 +59,7 @@ template <std::size_t Rank, typename... Args>
 inline constexpr bool kIsShapeRequest = IsShapeRequest<Rank, Args...>();
 
 template <std::size_t Rank, typename... Args>
-[[nodiscard]] constexpr ShapeRequest<Rank> ParseShapeRequest(Args... args) requires
-    kIsShapeRequest<Rank, Args...> {
+[[nodiscard]] constexpr ShapeRequest<Rank> ParseShapeRequest(Args... args) {
   ShapeRequest<Rank> request;
   [[maybe_unused]] std::size_t axis = 0;
   [[maybe_unused]] const auto take = [&](auto arg) {
