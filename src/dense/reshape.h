@@ -16,6 +16,7 @@
 #ifndef ENGINE_DENSE_RESHAPE_H_
 #define ENGINE_DENSE_RESHAPE_H_
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -148,9 +149,17 @@ template <RemappableTensor D, internal::IndexInteger... Args>
 
 // --- Owning results ---
 
-// A tensor of its own. An rvalue DenseTensor gives its storage to the result; anything else is
-// copied, in the order of its layout. Strided sources do not compile: choose an order by
-// reshape_view_left or reshape_view_right, and make_tensor of that.
+// What reshape asks of an rvalue whose storage it takes over; others are copied.
+template <typename S, std::size_t kNewRank>
+concept StorageGiver = RemappableTensor<S> && requires(S tensor, const Extents<kNewRank>& extents) {
+  {
+    std::move(tensor).RemapTo(extents)
+    } -> std::same_as<core::StatusOr<DenseTensor<ValueOf<S>, kNewRank, typename S::layout_type>>>;
+};
+
+// A tensor of its own. An rvalue DenseTensor (or other StorageGiver) gives its storage to the result;
+// anything else is copied, in the order of its layout. Strided sources do not compile: choose an
+// order by reshape_view_left or reshape_view_right, and make_tensor of that.
 //   Errors   also kOutOfMemory, but for an rvalue; on an error an rvalue is unchanged.
 template <internal::CanonicalSource S, std::size_t Rank>
 [[nodiscard]] core::StatusOr<
@@ -159,7 +168,7 @@ reshape(S&& source, const Extents<Rank>& requested) {
   using Source = std::remove_cvref_t<S>;
   ENGINE_ASSIGN_OR_RETURN(const Extents<Rank> extents,
                           internal::Resolved("reshape", internal::NumelOf(source), requested));
-  if constexpr (std::same_as<S, Source> && RemappableTensor<Source>) {
+  if constexpr (std::same_as<S, Source> && StorageGiver<Source, Rank>) {
     return std::forward<S>(source).RemapTo(extents);
   } else {
     using Layout = typename Source::layout_type;

@@ -1,4 +1,4 @@
-// Storage from elsewhere, and Tensors in both directions (clauses tensor.adopt, tensor.copy,
+// Storage from elsewhere, and Tensors in both directions (clauses tensor.adopt, tensor.type,
 // tensor.handle, tensor.bool).
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// DenseView: typed views of memory and of Tensors (clauses view.lvalue, tensor.type, tensor.bool).
+// DenseView: typed views of memory and of Tensors (clauses layout.window, tensor.type, tensor.bool).
 #include "dense/dense_view.h"
 
 #include <array>

@@ -86,7 +86,7 @@ TEST(GeneratedTest, CreateReportsExtents) {
   EXPECT_EQ(full(1.0f, kOne << 40, kOne << 20)((kOne << 40) - 1, 5), 1);
 }
 
-// gen.materialize, for every element type, rank and layout: into poisoned storage.
+// gen.values, for every element type, rank and layout: into poisoned storage.
 template <typename T>
 class MaterializeTest : public ::testing::Test {};
 TYPED_TEST_SUITE(MaterializeTest, ElementTypes);
@@ -186,6 +186,18 @@ TEST(GeneratedTest, MaterializesInTheOrderOfTheDestination) {
   const RecordingSource nothing({0, 3});
   EXPECT_EQ(Value(make_tensor(nothing)).numel(), 0);
   EXPECT_THAT(nothing.TakeOrder(), ElementsAre());
+}
+
+// mat.layout: without a named layout, generated sources become RowMajor.
+TEST(GeneratedTest, ConstructorsMaterialize) {
+  const DenseTensor deduced(eye<std::int32_t>(2, 3));
+  static_assert(std::same_as<decltype(deduced), const DenseTensor<std::int32_t, 2, RowMajor>>);
+  EXPECT_THAT(deduced, ElementsAre(1, 0, 0, 0, 1, 0));
+  const DenseMatrix<std::int32_t, ColumnMajor> named(eye<std::int32_t>(2, 3));
+  EXPECT_THAT(named, ElementsAre(1, 0, 0, 1, 0, 0));
+  const DenseTensor scalar(full(2.5));
+  static_assert(std::same_as<decltype(scalar), const ScalarTensor<double>>);
+  EXPECT_EQ(scalar(), 2.5);
 }
 
 // As the source of copy: into any layout, elements only.

@@ -61,6 +61,11 @@ class Owner {
     return core::OkStatus();
   }
 
+  core::Status Remap(const Extents<1>& extents) {
+    extents_ = extents;
+    return core::OkStatus();
+  }
+
   int plain_resets = 0;
   int tagged_resets = 0;
 
@@ -87,6 +92,10 @@ TEST(PrepareOutputTest, ForeignOwnersTakePart) {
   ENGINE_ASSERT_OK(copy(foreign, full(2.5f, 3)));
   EXPECT_THAT(Value(make_tensor(foreign)), ElementsAre(2.5f, 2.5f, 2.5f));
   EXPECT_EQ(Value(reshape_view(foreign, 1, -1)).extents(), (Extents<2>{1, 3}));
+  ENGINE_EXPECT_OK(reshape_inplace(foreign, -1));
+  // It does not give its storage away, so that an rvalue is copied.
+  static_assert(RemappableTensor<Owner<true>> && !StorageGiver<Owner<true>, 2>);
+  EXPECT_EQ(Value(reshape(std::move(foreign), 3, 1))(2, 0), 2.5f);
 }
 
 TEST(RequireOutputTest, NeverChangesTheOutput) {

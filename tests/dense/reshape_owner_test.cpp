@@ -1,4 +1,6 @@
 // reshape_inplace and reshape (clauses reshape.inplace, reshape.owning, reshape.generated).
+#include <string>
+
 #include "dense/generated.h"
 #include "dense/reshape.h"
 #include "dense_test_util.h"
@@ -8,8 +10,11 @@ namespace {
 
 using ::engine::testing::CountingAllocator;
 using ::engine::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
+using ::testing::EndsWith;
+using ::testing::StartsWith;
 
 TEST(ReshapeInplaceTest, KeepsTheStorage) {
   DenseMatrix<std::int32_t> matrix = Coordinates(2, 3);
@@ -82,6 +87,20 @@ TEST(ReshapeTest, AnRvalueThatDoesNotFitIsUnchanged) {
   EXPECT_EQ(matrix.extents(), (Extents<2>{2, 3}));
 }
 
+// The order is in the type: shapes in which strides do not show it lose nothing.
+TEST(ReshapeTest, NestedReshapesKeepOrderAndStorage) {
+  auto column = Coordinates<std::int32_t, ColumnMajor>(2, 3);
+  const std::int32_t* const storage = column.data();
+  auto singleton = Value(reshape(Value(reshape(std::move(column), 6)), 1, 6, 1));
+  EXPECT_EQ(singleton.data(), storage);
+  const auto back = Value(reshape(std::move(singleton), -1, 3));
+  static_assert(std::same_as<decltype(back), const DenseMatrix<std::int32_t, ColumnMajor>>);
+  EXPECT_EQ(back.data(), storage);
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 3; ++j) EXPECT_EQ(back(i, j), 10 * i + j);
+  }
+}
+
 TEST(ReshapeTest, AnLvalueIsCopied) {
   const auto column = Coordinates<std::int32_t, ColumnMajor>(2, 3);
   const auto reshaped = Value(reshape(column, 3, 2));
@@ -120,6 +139,42 @@ TEST(ReshapeTest, ToAndFromRankZero) {
   EXPECT_EQ(back.data(), storage);
   EXPECT_EQ(scalar.numel(), 0);  // NOLINT(bugprone-use-after-move)
   EXPECT_THAT(reshape(std::move(scalar), 1), StatusIs(kInvalid, "0 elements do not fit [1]"));
+}
+
+// Every form refuses the same extents, for the same reason.
+template <typename Form>
+void ExpectRefusals(const char* name, Form form) {
+  SCOPED_TRACE(name);
+  const auto begins = [&](const char* clause) {
+    return StatusIs(kInvalid, AllOf(StartsWith(std::string(name) + ": "), EndsWith(clause)));
+  };
+  EXPECT_THAT(form(Extents<2>{5, 2}), begins("(reshape.count)"));
+  EXPECT_THAT(form(Extents<2>{5, -1}), begins("(reshape.count)"));
+  EXPECT_THAT(form(Extents<2>{0, 6}), begins("(reshape.count)"));
+  EXPECT_THAT(form(Extents<2>{kOne << 32, kOne << 32}), begins("(reshape.count)"));
+  EXPECT_THAT(form(Extents<2>{(kOne << 61) + 1, 6}), begins("(reshape.count)"));
+  EXPECT_THAT(form(Extents<2>{-1, -1}), begins("(reshape.infer)"));
+  EXPECT_THAT(form(Extents<2>{0, -1}), begins("(reshape.infer)"));
+  EXPECT_THAT(form(Extents<2>{-2, -3}), begins("(reshape.infer)"));
+}
+
+TEST(ReshapeTest, AllFormsRefuseTheSame) {
+  DenseMatrix<std::int32_t> row = Coordinates(2, 3);
+  auto column = Coordinates<std::int32_t, ColumnMajor>(2, 3);
+  const auto identity = eye<std::int32_t>(2, 3);
+  using Extents2 = Extents<2>;
+  ExpectRefusals("reshape_view", [&](Extents2 e) { return reshape_view(row, e).status(); });
+  ExpectRefusals("reshape_view_right", [&](Extents2 e) {
+    return reshape_view_right(row.view().AsStrided(), e).status();
+  });
+  ExpectRefusals("reshape_view_left",
+                 [&](Extents2 e) { return reshape_view_left(column, e).status(); });
+  ExpectRefusals("reshape_inplace", [&](Extents2 e) { return reshape_inplace(row, e); });
+  ExpectRefusals("reshape", [&](Extents2 e) { return reshape(row, e).status(); });
+  ExpectRefusals("reshape", [&](Extents2 e) { return reshape(std::move(row), e).status(); });
+  ExpectRefusals("reshape", [&](Extents2 e) { return reshape(column.view(), e).status(); });
+  ExpectRefusals("reshape", [&](Extents2 e) { return reshape(identity, e).status(); });
+  EXPECT_THAT(row, ElementsAre(0, 1, 2, 10, 11, 12));  // NOLINT(bugprone-use-after-move)
 }
 
 TEST(ReshapeTest, GeneratedSourcesAreMaterialized) {

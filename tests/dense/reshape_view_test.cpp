@@ -4,6 +4,7 @@
 #include <array>
 
 #include "dense_test_util.h"
+#include "testing/tensors.h"
 
 namespace engine::dense {
 namespace {
@@ -160,6 +161,17 @@ TEST(ReshapeViewOrderTest, SingletonStridesDoNotMatter) {
   const auto turned =
       Value(DenseView<std::int32_t, 4, Strided>::Create(memory, {1, 2, 1, 3}, {0, 1, 5, 2}));
   EXPECT_EQ(Value(reshape_view_left(turned, 6))(5), 50);
+}
+
+// P32: what a slice of a tensor leaves on its axes of extent 1.
+TEST(ReshapeViewOrderTest, SlicesKeepStrangeStrides) {
+  const tensor::Tensor base = testing::Counting({2, 8, 4}, tensor::DataType::kInt32);
+  const tensor::Tensor part = *base.slice(0, 1, 2)->slice(1, 7, 8);
+  const auto view = Value(DenseView<const std::int32_t, 3, Strided>::Of(part));
+  EXPECT_EQ(view.strides(), (Extents<3>{32, 4, 1}));
+  const auto flat = Value(reshape_view_right(view, -1));
+  EXPECT_EQ(flat.data(), base.data_ptr<std::int32_t>() + 60);
+  EXPECT_THAT(flat, ElementsAre(60, 61, 62, 63));
 }
 
 // A contiguous source of rank one is in either order; the function decides what the result is.
