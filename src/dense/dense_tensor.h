@@ -243,7 +243,7 @@ class DenseTensor {
     if (buffer_ == nullptr) return MakeHandle(nullptr);
     ENGINE_ASSIGN_OR_RETURN(std::shared_ptr<memory::Buffer> read_only,
                             internal::ShareReadOnly(buffer_));
-    return MakeHandle(std::move(read_only));
+    return MakeHandle(read_only);
   }
   [[nodiscard]] core::StatusOr<tensor::Tensor> AsTensor() && {
     ENGINE_ASSIGN_OR_RETURN(tensor::Tensor handle, MakeHandle(buffer_));
@@ -436,10 +436,10 @@ class DenseTensor {
   }
 
   [[nodiscard]] core::StatusOr<tensor::Tensor> MakeHandle(
-      std::shared_ptr<memory::Buffer> buffer) const {
+      const std::shared_ptr<memory::Buffer>& buffer) const {
     internal::CheckHasElements("AsTensor", *this);
-    return internal::MakeTensorHandle(std::move(buffer), data_, shape(),
-                                      internal::ToStrides(strides()), tensor::dtype_of<T>);
+    return internal::MakeTensorHandle(buffer, data_, shape(), internal::ToStrides(strides()),
+                                      tensor::dtype_of<T>);
   }
 
   std::shared_ptr<memory::Buffer> buffer_;
