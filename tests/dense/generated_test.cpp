@@ -18,7 +18,6 @@ namespace {
 using ::engine::testing::CountingAllocator;
 using ::engine::testing::ScopedFpControl;
 using ::engine::testing::StatusIs;
-using ::testing::Each;
 using ::testing::ElementsAre;
 
 // gen.readonly: readable, but neither in memory, nor writable, nor an owner.

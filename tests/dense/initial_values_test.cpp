@@ -7,7 +7,6 @@ namespace {
 
 using ::engine::testing::CountingAllocator;
 using ::engine::testing::StatusIs;
-using ::testing::Each;
 
 // Whatever T is: floating storage is filled with signalling NaNs in some builds.
 template <typename T>
