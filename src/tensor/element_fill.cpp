@@ -76,13 +76,18 @@ void FillWithElement(const Shape& shape, const Strides& strides, DataType dtype,
   const ElementPattern pattern(static_cast<const std::byte*>(element), item_bytes);
   // Merged axes, outermost first by stride: long rows, and the order of memory.
   const strided::Layout layout = strided::NormalizeLayout(shape, strides, strides);
+  auto* const base = static_cast<std::byte*>(data);
+  if (layout.rank <= 1) {
+    const bool one = layout.rank == 0;
+    return pattern.WriteRow(base, one ? 1 : layout.axes[0].dst_stride,
+                            one ? 1 : layout.axes[0].extent);
+  }
   Strides merged;
   DimVector extents;
   for (int i = 0; i < layout.rank; ++i) {
     extents.push_back(layout.axes[static_cast<std::size_t>(i)].extent);
     merged.push_back(layout.axes[static_cast<std::size_t>(i)].dst_stride);
   }
-  auto* const base = static_cast<std::byte*>(data);
   strided::ForEachRow<1>(
       *Shape::FromDims(extents.values()), {&merged},
       [&](const auto& offsets, const auto& inner, std::int64_t count, std::int64_t /*first*/) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace engine::tensor {
@@ -26,6 +27,25 @@ TEST(ElementFillTest, KeepsTheBits) {
   FillWithElement({69}, {1}, DataType::kFloat32, memory.data(), &signalling);
   for (int i = 0; i < 69; ++i) EXPECT_EQ(memory[static_cast<std::size_t>(i)], signalling);
   EXPECT_EQ(memory[69], 0u);
+}
+
+// Counts around the blocks that long rows are written in, at odd addresses.
+TEST(ElementFillTest, EveryCountAndWidth) {
+  const std::uint64_t value = 0x0807060504030201u;
+  const auto* const pattern = reinterpret_cast<const unsigned char*>(&value);
+  for (const auto& [dtype, width] :
+       {std::pair(DataType::kInt8, 1), std::pair(DataType::kInt16, 2),
+        std::pair(DataType::kFloat32, 4), std::pair(DataType::kFloat64, 8)}) {
+    for (const int bytes : {8, 56, 64, 72, 2040, 2048, 2056, 4096, 4104, 10000}) {
+      std::vector<unsigned char> memory(static_cast<std::size_t>(bytes) + 2, 0xEE);
+      FillWithElement({bytes / width}, {1}, dtype, memory.data() + 1, &value);
+      std::vector<unsigned char> expected(memory.size(), 0xEE);
+      for (int i = 0; i < bytes; ++i) {
+        expected[static_cast<std::size_t>(i) + 1] = pattern[i % width];
+      }
+      EXPECT_EQ(memory, expected) << width << " x " << bytes / width;
+    }
+  }
 }
 
 TEST(ElementFillTest, ScalarsAndNothing) {
