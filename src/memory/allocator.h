@@ -35,6 +35,7 @@ class Allocator {
   [[nodiscard]] virtual core::StatusOr<Buffer> AllocateZeroed(std::size_t bytes,
                                                               std::size_t alignment);
 
+  // Where the memory is: the device of every Buffer that Allocate returns.
   [[nodiscard]] virtual tensor::Device device() const = 0;
 };
 
@@ -53,7 +54,9 @@ class CpuAllocator final : public Allocator {
   // Allocate at default_alignment().
   [[nodiscard]] core::StatusOr<Buffer> Allocate(std::size_t bytes);
 
+  // The cpu.
   [[nodiscard]] tensor::Device device() const override;
+  // Bytes; what Allocate(bytes) aligns to.
   [[nodiscard]] std::size_t default_alignment() const { return default_alignment_; }
 
  private:
