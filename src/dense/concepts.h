@@ -79,8 +79,10 @@ concept BackgroundSource = GeneratedSource<S> && requires(const std::remove_cvre
   { source.background() } -> std::convertible_to<typename std::remove_cvref_t<S>::value_type>;
 };
 
+// The element type of a source, without const.
 template <typename S>
 using ValueOf = typename std::remove_cvref_t<S>::value_type;
+// Its number of axes.
 template <typename S>
 inline constexpr std::size_t kRankOf = std::remove_cvref_t<S>::kRank;
 

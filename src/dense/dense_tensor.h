@@ -65,12 +65,14 @@ class DenseTensor {
  public:
   using element_type = T;
   using value_type = T;
-  using layout_type = Layout;
-  static constexpr std::size_t kRank = Rank;
+  using layout_type = Layout;                 // RowMajor, ColumnMajor or Strided
+  static constexpr std::size_t kRank = Rank;  // axes
+  // Strides follow from the extents.
   static constexpr bool kCanonical = CanonicalLayout<Layout>;
 
   // --- Construction from source code. CHECKs what the factory of the same arguments reports. ---
 
+  // No elements; of rank 0, one zero element.
   DenseTensor() noexcept {
     if constexpr (Rank == 0) {
       *this = internal::CheckedValue(AllocateFor(Mapping(), tensor::Shape(), kZero, nullptr));
@@ -85,15 +87,19 @@ class DenseTensor {
   explicit DenseTensor(Uninitialized /*tag*/, Args... args) requires(kIsShape<Args...>)
       : DenseTensor(internal::CheckedValue(FromRequest(kUninitialized, args...))) {}
 
+  // The same with one array of extents, and storage from `allocator`.
   explicit DenseTensor(const Extents<Rank>& extents,
                        memory::Allocator* allocator = nullptr) requires kCanonical
       : DenseTensor(internal::CheckedValue(Create(extents, allocator))) {}
+  // Without values.
   DenseTensor(Uninitialized tag, const Extents<Rank>& extents,
               memory::Allocator* allocator = nullptr) requires kCanonical
       : DenseTensor(internal::CheckedValue(Create(tag, extents, allocator))) {}
+  // Strided: zeros, between the elements too.
   DenseTensor(const Extents<Rank>& extents, const Extents<Rank>& strides,
               memory::Allocator* allocator = nullptr) requires(!kCanonical)
       : DenseTensor(internal::CheckedValue(Create(extents, strides, allocator))) {}
+  // Strided, without values.
   DenseTensor(Uninitialized tag, const Extents<Rank>& extents, const Extents<Rank>& strides,
               memory::Allocator* allocator = nullptr) requires(!kCanonical)
       : DenseTensor(internal::CheckedValue(Create(tag, extents, strides, allocator))) {}
@@ -103,13 +109,16 @@ class DenseTensor {
   explicit DenseTensor(const Source& source) requires(kCanonical)
       : DenseTensor(internal::CheckedValue(CopyOf(source))) {}
 
+  // Copies the values, as Clone does.
   DenseTensor(const DenseTensor& other) : DenseTensor(internal::CheckedValue(other.Clone())) {}
   // Into storage of its own; dense::copy writes into what is there.
   DenseTensor& operator=(const DenseTensor& other) {
     if (this != &other) *this = internal::CheckedValue(other.Clone());
     return *this;
   }
+  // Takes the storage over; `other` is empty.
   DenseTensor(DenseTensor&& other) noexcept { Swap(other); }
+  // The same; the storage that was here is released.
   DenseTensor& operator=(DenseTensor&& other) noexcept {
     DenseTensor incoming(std::move(other));
     Swap(incoming);
@@ -301,6 +310,7 @@ class DenseTensor {
 
   // --- Metadata ---
 
+  // One per axis.
   [[nodiscard]] const Extents<Rank>& extents() const { return mapping_.extents(); }
   // CHECKs axis < Rank.
   [[nodiscard]] std::int64_t extent(std::size_t axis) const {
@@ -308,8 +318,11 @@ class DenseTensor {
     return extents()[axis];
   }
   [[nodiscard]] Extents<Rank> strides() const { return mapping_.strides(); }  // elements
+  // How many elements there are: none after a move, in rank 0 too.
   [[nodiscard]] std::int64_t numel() const { return data_ == nullptr ? 0 : mapping_.numel(); }
+  // numel() == 0.
   [[nodiscard]] bool empty() const { return numel() == 0; }
+  // extents() as a Shape.
   [[nodiscard]] tensor::Shape shape() const { return internal::ToShape(extents()); }
 
   // --- Elements ---
@@ -331,9 +344,13 @@ class DenseTensor {
   // The elements in memory order, which is the layout's.
   [[nodiscard]] std::span<T> span() requires kCanonical { return view().span(); }
   [[nodiscard]] std::span<const T> span() const requires kCanonical { return view().span(); }
+  // The first of them.
   [[nodiscard]] T* begin() requires kCanonical { return data_; }
+  // One past the last.
   [[nodiscard]] T* end() requires kCanonical { return data_ + numel(); }
+  // The first of them, to read.
   [[nodiscard]] const T* begin() const requires kCanonical { return data_; }
+  // One past the last.
   [[nodiscard]] const T* end() const requires kCanonical { return data_ + numel(); }
 
   // Valid until the storage is replaced or released: not for temporaries.
@@ -447,14 +464,18 @@ class DenseTensor {
   Mapping mapping_;
 };
 
+// DenseTensor(source): the layout that make_tensor chooses.
 template <TensorSource Source>
 explicit DenseTensor(const Source&)
     -> DenseTensor<ValueOf<Source>, kRankOf<Source>, MaterializedLayoutOf<Source>>;
 
+// One element.
 template <typename T>
 using ScalarTensor = DenseTensor<T, 0>;
+// One axis.
 template <typename T>
 using DenseVector = DenseTensor<T, 1>;
+// Rows and columns.
 template <typename T, typename Layout = RowMajor>
 using DenseMatrix = DenseTensor<T, 2, Layout>;
 

@@ -94,8 +94,9 @@ class DenseView {
  public:
   using element_type = T;
   using value_type = std::remove_const_t<T>;
-  using layout_type = Layout;
-  static constexpr std::size_t kRank = Rank;
+  using layout_type = Layout;                 // RowMajor, ColumnMajor or Strided
+  static constexpr std::size_t kRank = Rank;  // axes
+  // Strides follow from the extents.
   static constexpr bool kCanonical = CanonicalLayout<Layout>;
 
   constexpr DenseView() = default;
@@ -155,15 +156,19 @@ class DenseView {
     return extents()[axis];
   }
   [[nodiscard]] constexpr Extents<Rank> strides() const { return mapping_.strides(); }  // elements
+  // How many elements there are: in rank 0 none without an address, else one.
   [[nodiscard]] constexpr std::int64_t numel() const {
     return Rank == 0 && data_ == nullptr ? 0 : mapping_.numel();
   }
+  // numel() == 0.
   [[nodiscard]] constexpr bool empty() const { return numel() == 0; }
+  // extents() as a Shape.
   [[nodiscard]] tensor::Shape shape() const { return internal::ToShape(extents()); }
 
   // The first element; may be null when there is none.
   [[nodiscard]] constexpr T* data() const { return data_; }
 
+  // One index per axis.
   template <internal::IndexInteger... Index>
   [[nodiscard]] constexpr T& operator()(Index... index) const requires(sizeof...(Index) == Rank) {
     ENGINE_DCHECK(data_ != nullptr, "DenseView: no elements");
@@ -174,7 +179,9 @@ class DenseView {
   [[nodiscard]] constexpr std::span<T> span() const requires kCanonical {
     return {data_, static_cast<std::size_t>(numel())};
   }
+  // The first of them.
   [[nodiscard]] constexpr T* begin() const requires kCanonical { return data_; }
+  // One past the last.
   [[nodiscard]] constexpr T* end() const requires kCanonical { return data_ + numel(); }
 
   // The same elements without the layout in the type, for code that takes any strides.
@@ -182,6 +189,7 @@ class DenseView {
     return {data_, internal::Mapping<Rank, Strided>(extents(), strides())};
   }
 
+  // For this module: extents and strides in one.
   [[nodiscard]] constexpr const internal::Mapping<Rank, Layout>& mapping() const {
     return mapping_;
   }

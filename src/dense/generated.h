@@ -90,9 +90,11 @@ class FullTensor : public internal::GeneratedShape<Rank> {
     ENGINE_RETURN_IF_ERROR((internal::MakeMapping<Rank, RowMajor>(extents)).status());
     return FullTensor(value, extents);
   }
+  // For extents written in source.
   FullTensor(T value, const Extents<Rank>& extents)
       : internal::GeneratedShape<Rank>(internal::CheckedExtents(extents)), value_(value) {}
 
+  // The element, by value; indices are checked in builds without NDEBUG.
   template <internal::IndexInteger... Index>
   [[nodiscard]] constexpr internal::ElementValue<T> operator()(Index... index) const
       requires(sizeof...(Index) == Rank) {
@@ -100,7 +102,9 @@ class FullTensor : public internal::GeneratedShape<Rank> {
     return value_;
   }
 
+  // The value of every element.
   [[nodiscard]] constexpr T background() const { return value_; }
+  // No element differs from it.
   template <DenseLayout Layout>
   void WriteExceptions(const DenseView<T, Rank, Layout>& /*destination*/) const {}
 
@@ -128,9 +132,11 @@ class EyeTensor : public internal::GeneratedShape<Rank> {
     ENGINE_RETURN_IF_ERROR((internal::MakeMapping<Rank, RowMajor>(extents)).status());
     return EyeTensor(extents);
   }
+  // For extents written in source.
   explicit EyeTensor(const Extents<Rank>& extents)
       : internal::GeneratedShape<Rank>(internal::CheckedExtents(extents)) {}
 
+  // The element, by value; indices are checked in builds without NDEBUG.
   template <internal::IndexInteger... Index>
   [[nodiscard]] constexpr internal::ElementValue<T> operator()(Index... index) const
       requires(sizeof...(Index) == Rank) {
@@ -144,6 +150,7 @@ class EyeTensor : public internal::GeneratedShape<Rank> {
 
   // Below rank 2 every element is 1; from there on nearly all are 0.
   [[nodiscard]] constexpr T background() const { return T(Rank < 2 ? 1 : 0); }
+  // Writes the ones into a destination of these extents that holds background() everywhere.
   template <DenseLayout Layout>
   void WriteExceptions(const DenseView<T, Rank, Layout>& destination) const {
     if constexpr (Rank >= 2) {
@@ -172,28 +179,34 @@ template <tensor::MappedElement T, std::size_t Rank>
   return {value, extents};
 }
 
+// Every element is 0: zeros<float>(3, 4), or zeros<float>(extents).
 template <tensor::MappedElement T, internal::IndexInteger... Args>
 [[nodiscard]] FullTensor<T, sizeof...(Args)> zeros(Args... extents) {
   return {T(0), internal::ToExtents(extents...)};
 }
+// The same with one array of extents.
 template <tensor::MappedElement T, std::size_t Rank>
 [[nodiscard]] FullTensor<T, Rank> zeros(const Extents<Rank>& extents) {
   return {T(0), extents};
 }
 
+// Every element is 1: ones<float>(3, 4), or ones<float>(extents).
 template <tensor::MappedElement T, internal::IndexInteger... Args>
 [[nodiscard]] FullTensor<T, sizeof...(Args)> ones(Args... extents) {
   return {T(1), internal::ToExtents(extents...)};
 }
+// The same with one array of extents.
 template <tensor::MappedElement T, std::size_t Rank>
 [[nodiscard]] FullTensor<T, Rank> ones(const Extents<Rank>& extents) {
   return {T(1), extents};
 }
 
+// 1 where all indices are equal, else 0: eye<float>(3, 4), or eye<float>(extents).
 template <tensor::MappedElement T, internal::IndexInteger... Args>
 [[nodiscard]] EyeTensor<T, sizeof...(Args)> eye(Args... extents) {
   return EyeTensor<T, sizeof...(Args)>(internal::ToExtents(extents...));
 }
+// The same with one array of extents.
 template <tensor::MappedElement T, std::size_t Rank>
 [[nodiscard]] EyeTensor<T, Rank> eye(const Extents<Rank>& extents) {
   return EyeTensor<T, Rank>(extents);

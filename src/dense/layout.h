@@ -25,15 +25,18 @@ using Extents = std::array<std::int64_t, Rank>;
 // An extent that the reshape family works out from the number of elements.
 inline constexpr std::int64_t kInferExtent = -1;
 
-// Layouts, as template arguments. The first two are canonical: without gaps, the last axis (or the
-// first) contiguous, strides a function of the extents.
+// Layouts, as template arguments. The first two are canonical: without gaps, strides a function of
+// the extents. This one with the last axis contiguous:
 struct RowMajor {};
+// With the first axis contiguous.
 struct ColumnMajor {};
 // Strides of its own, known at run time.
 struct Strided {};
 
+// RowMajor or ColumnMajor.
 template <typename Layout>
 concept CanonicalLayout = std::same_as<Layout, RowMajor> || std::same_as<Layout, ColumnMajor>;
+// Any of the three.
 template <typename Layout>
 concept DenseLayout = CanonicalLayout<Layout> || std::same_as<Layout, Strided>;
 

@@ -17,10 +17,11 @@ namespace engine::dense {
 
 // Significand bits. A type of its own, so that it cannot be mistaken for an extent.
 struct Precision {
+  // Explicit: an integer is no precision.
   constexpr explicit Precision(int significand_bits) : bits(significand_bits) {}
   friend constexpr bool operator==(const Precision&, const Precision&) = default;
 
-  int bits;
+  int bits;  // of the significand
 };
 
 // 53 for double, 24 for float, 11 for float16, 8 for bfloat16; the value bits of an integer (31 for

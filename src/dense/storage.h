@@ -32,6 +32,7 @@ namespace engine::dense {
 struct Uninitialized {
   explicit Uninitialized() = default;
 };
+// DenseMatrix<float>(uninitialized, 3, 4)
 inline constexpr Uninitialized uninitialized{};
 
 namespace internal {

@@ -16,6 +16,7 @@
 
 namespace engine::tensor {
 
+// What fresh storage holds.
 enum class StorageInitialization : std::uint8_t {
   kZero,           // every byte 0, which is the value 0 of every dtype
   kUninitialized,  // write before reading
