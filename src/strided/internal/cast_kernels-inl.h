@@ -204,6 +204,10 @@ HWY_NOINLINE bool CastInTwoSteps(std::byte* dst, const std::byte* src, int64_t c
 template <typename Src, typename Dst, CastFn kRun>
 bool StreamThroughBlock(std::byte* dst, const std::byte* src, int64_t count) {
   constexpr int64_t kElements = 1024;
+  constexpr int64_t kSrcBytes = sizeof(Src);
+  constexpr int64_t kDstBytes = sizeof(Dst);
+  // Lines of the source for each of the destination.
+  constexpr int64_t kSrcPerDst = HWY_MAX(kSrcBytes / kDstBytes, 1);
   const hn::ScalableTag<uint8_t> d;
   constexpr int64_t kVectorBytes = hn::MaxLanes(d);
   alignas(64) uint8_t block[kElements * sizeof(Dst)];
@@ -221,7 +225,6 @@ bool StreamThroughBlock(std::byte* dst, const std::byte* src, int64_t count) {
     const int64_t bytes = n * int64_t{sizeof(Dst)};
     int64_t byte = 0;
     for (; byte + kLineBytes <= bytes; byte += kLineBytes) {
-      constexpr int64_t kSrcPerDst = HWY_MAX(sizeof(Src) / sizeof(Dst), size_t{1});
       for (int64_t b = byte * kSrcPerDst; b < (byte + kLineBytes) * kSrcPerDst; b += kLineBytes) {
         if (b < next_bytes) hwy::Prefetch(next + b);
       }
