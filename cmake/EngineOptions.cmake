@@ -8,6 +8,22 @@ option(ENGINE_INSTALL "Create the install and export rules" ${PROJECT_IS_TOP_LEV
 option(ENGINE_FETCH_DEPS "Download dependencies that are not found" OFF)
 option(ENGINE_WERROR "Treat warnings in our own code as errors" OFF)
 
+# A debugging aid: fresh storage without a value reads as signalling NaNs. AUTO means in the build
+# type Debug; ON and OFF hold in every build type, whatever NDEBUG and the sanitizers. Private to
+# the library.
+set(ENGINE_FILL_UNINITIALIZED_SNAN "AUTO" CACHE STRING
+    "Fill uninitialised floating storage with signalling NaNs: AUTO (in Debug), ON or OFF")
+set_property(CACHE ENGINE_FILL_UNINITIALIZED_SNAN PROPERTY STRINGS AUTO ON OFF)
+# 1 or 0, as a generator expression.
+if(ENGINE_FILL_UNINITIALIZED_SNAN STREQUAL "AUTO")
+  set(ENGINE_SNAN_FILL "$<CONFIG:Debug>")
+elseif(ENGINE_FILL_UNINITIALIZED_SNAN MATCHES "^(ON|OFF)$")
+  set(ENGINE_SNAN_FILL "$<BOOL:${ENGINE_FILL_UNINITIALIZED_SNAN}>")
+else()
+  message(FATAL_ERROR "ENGINE_FILL_UNINITIALIZED_SNAN is '${ENGINE_FILL_UNINITIALIZED_SNAN}', "
+                      "expected AUTO, ON or OFF.")
+endif()
+
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <optional>
 
@@ -21,7 +22,23 @@ void CheckAlignment(std::size_t alignment) {
 
 void FreeHostMemory(void* data) { std::free(data); }
 
+// bytes + extra, or nullopt when a pointer difference cannot express it: refused before the heap is
+// asked, which adds the two itself.
+std::optional<std::size_t> PaddedSize(std::size_t bytes, std::size_t extra) {
+  const std::optional<std::size_t> padded = core::CheckedAdd(bytes, extra);
+  if (!padded.has_value() || *padded > static_cast<std::size_t>(PTRDIFF_MAX)) return std::nullopt;
+  return padded;
+}
+
 }  // namespace
+
+core::StatusOr<Buffer> Allocator::AllocateZeroed(std::size_t bytes, std::size_t alignment) {
+  ENGINE_CHECK(device().is_cpu(), "AllocateZeroed: the allocator for {} has to override it",
+               device());
+  ENGINE_ASSIGN_OR_RETURN(Buffer buffer, Allocate(bytes, alignment));
+  if (bytes > 0) std::memset(buffer.data(), 0, bytes);
+  return buffer;
+}
 
 CpuAllocator::CpuAllocator(std::size_t default_alignment) : default_alignment_(default_alignment) {
   CheckAlignment(default_alignment);
@@ -30,10 +47,7 @@ CpuAllocator::CpuAllocator(std::size_t default_alignment) : default_alignment_(d
 core::StatusOr<Buffer> CpuAllocator::Allocate(std::size_t bytes, std::size_t alignment) {
   CheckAlignment(alignment);
   if (bytes == 0) return Buffer(nullptr, 0, device(), FreeHostMemory);
-  // posix_memalign adds the two itself; refuse what would wrap, or exceed what a pointer difference
-  // can express, before it is asked.
-  const std::optional<std::size_t> padded = core::CheckedAdd(bytes, alignment);
-  if (!padded.has_value() || *padded > static_cast<std::size_t>(PTRDIFF_MAX)) {
+  if (!PaddedSize(bytes, alignment).has_value()) {
     return core::OutOfMemoryError("{} bytes aligned to {}", bytes, alignment);
   }
   void* data = nullptr;
@@ -43,6 +57,20 @@ core::StatusOr<Buffer> CpuAllocator::Allocate(std::size_t bytes, std::size_t ali
     return core::OutOfMemoryError("{} bytes aligned to {}", bytes, alignment);
   }
   return Buffer(data, bytes, device(), FreeHostMemory);
+}
+
+core::StatusOr<Buffer> CpuAllocator::AllocateZeroed(std::size_t bytes, std::size_t alignment) {
+  CheckAlignment(alignment);
+  if (bytes == 0) return Buffer(nullptr, 0, device(), FreeHostMemory);
+  // There is no aligned calloc: take enough to move on to the next aligned address.
+  const std::size_t padding = alignment - std::min(alignment, alignof(std::max_align_t));
+  const std::optional<std::size_t> padded = PaddedSize(bytes, padding);
+  void* const block = padded.has_value() ? std::calloc(1, *padded) : nullptr;
+  if (block == nullptr) return core::OutOfMemoryError("{} bytes aligned to {}", bytes, alignment);
+  const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(block) & (alignment - 1);
+  void* const data =
+      static_cast<std::byte*>(block) + (misaligned == 0 ? 0 : alignment - misaligned);
+  return Buffer(data, bytes, device(), [block](void*) { std::free(block); });
 }
 
 core::StatusOr<Buffer> CpuAllocator::Allocate(std::size_t bytes) {

@@ -29,6 +29,13 @@ class Allocator {
   [[nodiscard]] virtual core::StatusOr<Buffer> Allocate(std::size_t bytes,
                                                         std::size_t alignment) = 0;
 
+  // The same, every byte zero. The default writes the zeros into what Allocate returns; override it
+  // where zeroed memory costs less than that.
+  //   CHECKs   the default: device() is the cpu, for it writes through the pointer.
+  [[nodiscard]] virtual core::StatusOr<Buffer> AllocateZeroed(std::size_t bytes,
+                                                              std::size_t alignment);
+
+  // Where the memory is: the device of every Buffer that Allocate returns.
   [[nodiscard]] virtual tensor::Device device() const = 0;
 };
 
@@ -40,10 +47,16 @@ class CpuAllocator final : public Allocator {
   explicit CpuAllocator(std::size_t default_alignment = 64);
 
   [[nodiscard]] core::StatusOr<Buffer> Allocate(std::size_t bytes, std::size_t alignment) override;
-  // The same at default_alignment().
+  // By calloc(3), which hands out large blocks as pages that the kernel zeroes at the first touch,
+  // and never clears a block twice. The padding that a wide alignment needs is part of the block.
+  [[nodiscard]] core::StatusOr<Buffer> AllocateZeroed(std::size_t bytes,
+                                                      std::size_t alignment) override;
+  // Allocate at default_alignment().
   [[nodiscard]] core::StatusOr<Buffer> Allocate(std::size_t bytes);
 
+  // The cpu.
   [[nodiscard]] tensor::Device device() const override;
+  // Bytes; what Allocate(bytes) aligns to.
   [[nodiscard]] std::size_t default_alignment() const { return default_alignment_; }
 
  private:

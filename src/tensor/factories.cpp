@@ -2,77 +2,21 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "core/checked_math.h"
 #include "strided/convert.h"
 #include "strided/dtype_visit.h"
 #include "strided/fp_environment.h"
-#include "strided/layout.h"
+#include "tensor/element_fill.h"
 #include "tensor/internal/ops_common.h"
 #include "tensor/ops.h"
+#include "tensor/storage.h"
 
 namespace engine::tensor::ops {
 namespace {
-
-// A multiple of every item size, and a handful of vector stores when copied whole.
-constexpr std::size_t kBlockBytes = 64;
-
-// One element, ready to be written many times, whatever its dtype.
-class ElementPattern {
- public:
-  // `element` holds item_bytes bytes.
-  ElementPattern(const std::byte* element, std::size_t item_bytes) : item_bytes_(item_bytes) {
-    for (std::size_t i = 0; i < kBlockBytes; ++i) {
-      block_[i] = element[i % item_bytes];
-      if (block_[i] != block_[0]) one_byte_ = false;
-    }
-  }
-
-  // `count` > 0 elements, `stride` elements apart; dst not null.
-  void WriteRow(std::byte* dst, std::int64_t stride, std::int64_t count) const {
-    if (stride == 1 || count == 1) {
-      WriteBytes(dst, static_cast<std::size_t>(count) * item_bytes_);
-      return;
-    }
-    switch (item_bytes_) {
-      case 1:
-        return WriteStrided<1>(dst, stride, count);
-      case 2:
-        return WriteStrided<2>(dst, stride, count);
-      case 4:
-        return WriteStrided<4>(dst, stride, count);
-      default:
-        return WriteStrided<8>(dst, stride, count);
-    }
-  }
-
- private:
-  void WriteBytes(std::byte* dst, std::size_t bytes) const {
-    if (one_byte_) {
-      std::memset(dst, std::to_integer<int>(block_[0]), bytes);
-      return;
-    }
-    for (; bytes >= kBlockBytes; bytes -= kBlockBytes, dst += kBlockBytes) {
-      std::memcpy(dst, block_.data(), kBlockBytes);
-    }
-    std::memcpy(dst, block_.data(), bytes);
-  }
-
-  template <std::int64_t kItemBytes>
-  void WriteStrided(std::byte* dst, std::int64_t stride, std::int64_t count) const {
-    for (std::int64_t i = 0; i < count; ++i) {
-      std::memcpy(dst + i * stride * kItemBytes, block_.data(), kItemBytes);
-    }
-  }
-
-  std::array<std::byte, kBlockBytes> block_{};
-  std::size_t item_bytes_;
-  bool one_byte_ = true;
-};
 
 using Element = std::array<std::byte, 8>;
 
@@ -85,32 +29,10 @@ core::StatusOr<Element> Represent(const char* operation, const Scalar& value, Da
                                     value, dtype, shape);
 }
 
-// Writes `value` to every element. The order does not matter, so the axes are merged first.
 core::Status FillElements(const char* operation, const Tensor& tensor, const Scalar& value) {
   ENGINE_ASSIGN_OR_RETURN(const Element element,
                           Represent(operation, value, tensor.dtype(), tensor.shape()));
-  if (tensor.numel() == 0) return core::OkStatus();
-
-  const auto item_bytes = static_cast<std::size_t>(itemsize(tensor.dtype()));
-  const ElementPattern pattern(element.data(), item_bytes);
-  const strided::Layout layout =
-      strided::NormalizeLayout(tensor.shape(), tensor.strides(), tensor.strides());
-  DimVector dims;
-  Strides strides;
-  for (int i = 0; i < layout.rank; ++i) {
-    dims.push_back(layout.axes[static_cast<std::size_t>(i)].extent);
-    strides.push_back(layout.axes[static_cast<std::size_t>(i)].dst_stride);
-  }
-  ENGINE_ASSIGN_OR_RETURN(const Shape shape, Shape::FromDims(dims.values()));
-
-  auto* const base = static_cast<std::byte*>(tensor.data());
-  strided::ForEachRow<1>(
-      shape, {&strides},
-      [&](const auto& offsets, const auto& inner, std::int64_t count, std::int64_t /*first*/) {
-        pattern.WriteRow(base + offsets[0] * static_cast<std::int64_t>(item_bytes), inner[0],
-                         count);
-        return true;
-      });
+  FillWithElement(tensor.shape(), tensor.strides(), tensor.dtype(), tensor.data(), element.data());
   return core::OkStatus();
 }
 
@@ -169,7 +91,10 @@ ArangeWriter SelectArangeWriter(DataType dtype) {
 
 core::StatusOr<Tensor> zeros(Shape shape, DataType dtype, Device device,
                              memory::Allocator* allocator) {
-  return full(shape, 0, dtype, device, allocator);
+  ENGINE_ASSIGN_OR_RETURN(
+      std::shared_ptr<memory::Buffer> storage,
+      AllocateStorage("zeros", shape, dtype, device, allocator, StorageInitialization::kZero));
+  return Tensor::from_buffer(std::move(storage), 0, shape, dtype);
 }
 
 core::StatusOr<Tensor> ones(Shape shape, DataType dtype, Device device,

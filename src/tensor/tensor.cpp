@@ -12,6 +12,8 @@
 #include "core/status.h"
 #include "memory/allocator.h"
 #include "memory/buffer.h"
+#include "tensor/internal/uninitialized.h"
+#include "tensor/storage.h"
 
 namespace engine::tensor {
 namespace {
@@ -91,6 +93,35 @@ constexpr std::size_t kStorageAlignment = 64;
 
 }  // namespace
 
+core::StatusOr<std::shared_ptr<memory::Buffer>> AllocateStorage(
+    const char* operation, const Shape& shape, DataType dtype, Device device,
+    memory::Allocator* allocator, StorageInitialization initialization) {
+  ENGINE_CHECK(allocator == nullptr || allocator->device() == device,
+               "{}: the allocator serves {}, the tensor is to be on {}", operation,
+               allocator->device(), device);
+  if (!device.is_cpu()) {
+    return core::UnimplementedError("{}: no backend for device {} (shape {}, {})", operation,
+                                    device, shape, dtype);
+  }
+  ENGINE_RETURN_IF_ERROR(RequireStorable(operation, shape, dtype));
+  ENGINE_RETURN_IF_ERROR(RequireCountable(operation, shape, dtype));
+  const std::size_t size_bytes =
+      static_cast<std::size_t>(shape.numel()) * static_cast<std::size_t>(itemsize(dtype));
+  if (allocator == nullptr) allocator = memory::DefaultCpuAllocator();
+  const bool zero = initialization == StorageInitialization::kZero;
+  ENGINE_ASSIGN_OR_RETURN(memory::Buffer storage,
+                          zero ? allocator->AllocateZeroed(size_bytes, kStorageAlignment)
+                               : allocator->Allocate(size_bytes, kStorageAlignment));
+  ENGINE_CHECK(storage.size_bytes() >= size_bytes,
+               "{}: the allocator returned {} bytes, {} were asked for", operation,
+               storage.size_bytes(), size_bytes);
+  ENGINE_CHECK(storage.device() == device,
+               "{}: the allocator for {} returned a buffer on device {}", operation, device,
+               storage.device());
+  if (!zero) internal::MarkUninitialized(storage.data(), size_bytes, dtype);
+  return memory::ShareBuffer(std::move(storage));
+}
+
 Tensor::Tensor(std::shared_ptr<memory::Buffer> buffer, std::size_t byte_offset, const Shape& shape,
                const Strides& strides, DataType dtype)
     : buffer_(std::move(buffer)),
@@ -102,29 +133,10 @@ Tensor::Tensor(std::shared_ptr<memory::Buffer> buffer, std::size_t byte_offset, 
 
 core::StatusOr<Tensor> Tensor::empty(Shape shape, DataType dtype, Device device,
                                      memory::Allocator* allocator) {
-  ENGINE_CHECK(allocator == nullptr || allocator->device() == device,
-               "empty: the allocator serves {}, the tensor is to be on {}", allocator->device(),
-               device);
-  if (!device.is_cpu()) {
-    return core::UnimplementedError("empty: no backend for device {} (shape {}, {})", device, shape,
-                                    dtype);
-  }
-  ENGINE_RETURN_IF_ERROR(RequireStorable("empty", shape, dtype));
-  ENGINE_RETURN_IF_ERROR(RequireCountable("empty", shape, dtype));
-  const std::size_t size_bytes =
-      static_cast<std::size_t>(shape.numel()) * static_cast<std::size_t>(itemsize(dtype));
-  if (allocator == nullptr) allocator = memory::DefaultCpuAllocator();
-  ENGINE_ASSIGN_OR_RETURN(memory::Buffer storage,
-                          allocator->Allocate(size_bytes, kStorageAlignment));
-  ENGINE_CHECK(storage.size_bytes() >= size_bytes,
-               "empty: the allocator returned {} bytes, {} were asked for", storage.size_bytes(),
-               size_bytes);
-  ENGINE_CHECK(storage.device() == device,
-               "empty: the allocator for {} returned a buffer on device {}", device,
-               storage.device());
-  ENGINE_ASSIGN_OR_RETURN(std::shared_ptr<memory::Buffer> shared,
-                          memory::ShareBuffer(std::move(storage)));
-  return Tensor(std::move(shared), 0, shape, RowMajorStrides(shape), dtype);
+  ENGINE_ASSIGN_OR_RETURN(std::shared_ptr<memory::Buffer> storage,
+                          AllocateStorage("empty", shape, dtype, device, allocator,
+                                          StorageInitialization::kUninitialized));
+  return Tensor(std::move(storage), 0, shape, RowMajorStrides(shape), dtype);
 }
 
 core::StatusOr<Tensor> Tensor::from_buffer(std::shared_ptr<memory::Buffer> buffer,

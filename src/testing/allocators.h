@@ -20,6 +20,7 @@ class CountingAllocator final : public memory::Allocator {
  public:
   struct Counts {
     std::int64_t allocations = 0;
+    std::int64_t zeroed = 0;  // of these, how many were asked for as zeros
     std::int64_t deletions = 0;
     std::size_t last_bytes = 0;
     std::size_t last_alignment = 0;
@@ -45,6 +46,14 @@ class CountingAllocator final : public memory::Allocator {
       ++counts->deletions;
       keep.reset();
     });
+  }
+
+  [[nodiscard]] core::StatusOr<memory::Buffer> AllocateZeroed(std::size_t bytes,
+                                                              std::size_t alignment) override {
+    ENGINE_ASSIGN_OR_RETURN(memory::Buffer buffer, Allocate(bytes, alignment));
+    ++counts_->zeroed;
+    if (bytes > 0) std::memset(buffer.data(), 0, bytes);
+    return buffer;
   }
 
   [[nodiscard]] tensor::Device device() const override { return tensor::Device::Cpu(); }

@@ -16,8 +16,8 @@ include("${LAYERS}")
 
 set(violations "")
 
-# Folders of the platform's headers.
-set(system_folders sys)
+# Folders of the platform's headers, and of the tools that a build may run under.
+set(system_folders sys sanitizer valgrind)
 
 # The folder that an external target's headers live in.
 function(external_folders out)

@@ -142,6 +142,62 @@ TEST(CpuAllocatorTest, AbsurdAlignmentsAreOutOfMemory) {
   }
 }
 
+// AllocateZeroed: as Allocate, and every byte is 0. Recycled blocks are cleared: each size is taken
+// twice, and left dirty.
+TEST(CpuAllocatorTest, ZeroedMemoryIsZero) {
+  CpuAllocator allocator;
+  for (const std::size_t bytes : {1u, 3u, 63u, 64u, 100u, 4096u, 100000u, 1u << 20}) {
+    for (const std::size_t alignment : {1u, 2u, 4u, 8u, 16u, 32u, 64u, 4096u, 1u << 21}) {
+      for (int round = 0; round < 2; ++round) {
+        StatusOr<Buffer> buffer = allocator.AllocateZeroed(bytes, alignment);
+        ASSERT_TRUE(buffer.ok());
+        EXPECT_EQ(buffer->size_bytes(), bytes);
+        EXPECT_TRUE(IsAligned(buffer->data(), alignment));
+        EXPECT_TRUE(HoldsOnly(*buffer, 0)) << bytes << " bytes at " << alignment;
+        FillWith(*buffer, 0xFF);
+      }
+    }
+  }
+}
+
+// P46, P48, P49 hold for zeroed memory too.
+TEST(CpuAllocatorTest, ZeroedMemoryHasTheSameLimits) {
+  CpuAllocator allocator;
+  for (const std::size_t bytes : {kSizeMax, kSizeMax - 3, kSizeMax - 63, std::size_t{1} << 63}) {
+    EXPECT_THAT(allocator.AllocateZeroed(bytes, 64), StatusIs(core::kOutOfMemory));
+  }
+  EXPECT_THAT(allocator.AllocateZeroed(1, std::size_t{1} << 62), StatusIs(core::kOutOfMemory));
+  StatusOr<Buffer> none = allocator.AllocateZeroed(0, 64);
+  ASSERT_TRUE(none.ok());
+  EXPECT_EQ(none->data(), nullptr);
+  EXPECT_TRUE(none->engaged());
+}
+
+// What an allocator inherits that knows no cheaper zeros.
+class DirtyAllocator : public Allocator {
+ public:
+  explicit DirtyAllocator(Device device) : device_(device) {}
+  StatusOr<Buffer> Allocate(std::size_t bytes, std::size_t alignment) override {
+    StatusOr<Buffer> buffer = CpuAllocator().Allocate(bytes, alignment);
+    if (buffer.ok() && bytes > 0) FillWith(*buffer, 0xA5);
+    return buffer;
+  }
+  Device device() const override { return device_; }
+
+ private:
+  Device device_;
+};
+
+TEST(AllocatorTest, ZeroedMemoryByDefault) {
+  DirtyAllocator allocator(Device::Cpu());
+  StatusOr<Buffer> buffer = allocator.AllocateZeroed(1000, 64);
+  ASSERT_TRUE(buffer.ok());
+  EXPECT_EQ(buffer->size_bytes(), 1000u);
+  EXPECT_TRUE(HoldsOnly(*buffer, 0));
+  EXPECT_TRUE(allocator.AllocateZeroed(0, 64).ok());
+  EXPECT_THAT(allocator.AllocateZeroed(kSizeMax, 64), StatusIs(core::kOutOfMemory));
+}
+
 TEST(CpuAllocatorTest, WorksAfterAFailure) {
   CpuAllocator allocator;
   ASSERT_THAT(allocator.Allocate(kSizeMax, 64), StatusIs(core::kOutOfMemory));
@@ -241,6 +297,12 @@ TEST_F(AllocatorDeathTest, AlignmentMustBeAPowerOfTwo) {
   EXPECT_DEATH((void)allocator.Allocate(0, 48), "alignment 48 is not a power of two");
   EXPECT_DEATH((void)allocator.Allocate(kSizeMax, 48), "alignment 48 is not a power of two");
   EXPECT_DEATH((void)DefaultCpuAllocator()->Allocate(1, kSizeMax), "is not a power of two");
+}
+
+TEST_F(AllocatorDeathTest, ZeroedMemory) {
+  EXPECT_DEATH((void)CpuAllocator().AllocateZeroed(100, 48), "alignment 48 is not a power of two");
+  DirtyAllocator elsewhere(Device::Cuda(0));
+  EXPECT_DEATH((void)elsewhere.AllocateZeroed(100, 64), "the allocator for cuda:0 has to override");
 }
 
 TEST_F(AllocatorDeathTest, DefaultAlignmentMustBeAPowerOfTwo) {

@@ -51,8 +51,10 @@ TEST(AllocatorHeapTest, AllocateNeedsNoOperatorNew) {
   for (const std::size_t bytes : {0, 1, 1000}) {
     const std::int64_t before = HeapAllocationsOnThisThread();
     const StatusOr<Buffer> buffer = allocator.Allocate(bytes, 64);
+    const StatusOr<Buffer> zeroed = allocator.AllocateZeroed(bytes, 64);
     const std::int64_t after = HeapAllocationsOnThisThread();
     EXPECT_TRUE(buffer.ok());
+    EXPECT_TRUE(zeroed.ok());
     EXPECT_EQ(after, before);
   }
 }

@@ -30,8 +30,13 @@ TEST(CountingAllocatorTest, CountsAndPoisons) {
     EXPECT_EQ(allocator.counts()->deletions, 0);
     EXPECT_EQ(allocator.counts()->last_bytes, 100u);
     EXPECT_EQ(allocator.counts()->last_alignment, 32u);
+    EXPECT_EQ(allocator.counts()->zeroed, 0);
   }
   EXPECT_EQ(allocator.counts()->deletions, 1);
+  ENGINE_ASSERT_OK_AND_ASSIGN(const Buffer zeros, allocator.AllocateZeroed(100, 32));
+  EXPECT_EQ(static_cast<const unsigned char*>(zeros.data())[99], 0);
+  EXPECT_EQ(allocator.counts()->allocations, 2);
+  EXPECT_EQ(allocator.counts()->zeroed, 1);
 }
 
 TEST(CountingAllocatorTest, FailsFromTheChosenCallOn) {
