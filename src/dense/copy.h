@@ -76,9 +76,12 @@ void WriteComputed(const DenseView<T, Rank, Layout>& dst, const S& src) {
     dst.data()[offset] = ElementAt(src, index);
     for (std::size_t n = 0; n < Rank; ++n) {
       const std::size_t axis = std::same_as<Layout, ColumnMajor> ? n : Rank - 1 - n;
-      offset += strides[axis];
-      if (++index[axis] < extents[axis]) break;
-      offset -= extents[axis] * strides[axis];
+      if (++index[axis] < extents[axis]) {
+        offset += strides[axis];
+        break;
+      }
+      // Back over the steps that were made, so that no offset lies outside of what `dst` reaches.
+      offset -= (extents[axis] - 1) * strides[axis];
       index[axis] = 0;
     }
   }

@@ -275,21 +275,23 @@ class DenseTensor {
                                          Args... args) requires kIsShape<Args...> {
     return TakeOver(FromRequest(kUninitialized, args...));
   }
-  [[nodiscard]] core::Status reset_shape(const Extents<Rank>& extents) requires kCanonical {
-    return TakeOver(Create(extents));
+  [[nodiscard]] core::Status reset_shape(
+      const Extents<Rank>& extents, memory::Allocator* allocator = nullptr) requires kCanonical {
+    return TakeOver(Create(extents, allocator));
   }
-  [[nodiscard]] core::Status reset_shape(Uninitialized tag,
-                                         const Extents<Rank>& extents) requires kCanonical {
-    return TakeOver(Create(tag, extents));
+  [[nodiscard]] core::Status reset_shape(Uninitialized tag, const Extents<Rank>& extents,
+                                         memory::Allocator* allocator = nullptr) requires
+      kCanonical {
+    return TakeOver(Create(tag, extents, allocator));
   }
-  // The same with storage from a chosen allocator.
+  // The same where the allocator is the point.
   [[nodiscard]] core::Status replace(const Extents<Rank>& extents,
                                      memory::Allocator* allocator) requires kCanonical {
-    return TakeOver(Create(extents, allocator));
+    return reset_shape(extents, allocator);
   }
   [[nodiscard]] core::Status replace(Uninitialized tag, const Extents<Rank>& extents,
                                      memory::Allocator* allocator) requires kCanonical {
-    return TakeOver(Create(tag, extents, allocator));
+    return reset_shape(tag, extents, allocator);
   }
 
   // The same storage under other extents: what reshape and reshape_inplace are made of. -1 is not

@@ -154,9 +154,13 @@ class EyeTensor : public internal::GeneratedShape<Rank> {
   template <DenseLayout Layout>
   void WriteExceptions(const DenseView<T, Rank, Layout>& destination) const {
     if constexpr (Rank >= 2) {
+      const Extents<Rank>& extents = this->extents();
+      const std::int64_t count = *std::min_element(extents.begin(), extents.end());
+      // The stride of an axis that never advances may be anything, beyond what a sum holds too.
       std::int64_t step = 0;
-      for (const std::int64_t stride : destination.strides()) step += stride;
-      const std::int64_t count = *std::min_element(this->extents().begin(), this->extents().end());
+      for (std::size_t axis = 0; axis < Rank; ++axis) {
+        if (extents[axis] > 1) step += destination.strides()[axis];
+      }
       for (std::int64_t i = 0; i < count; ++i) destination.data()[i * step] = T(1);
     }
   }

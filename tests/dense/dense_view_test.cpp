@@ -62,6 +62,15 @@ TEST(DenseViewTest, StaysWithinItsSpan) {
   ENGINE_EXPECT_OK(View::Create(std::span<std::int32_t>(), {0, 3}));
 }
 
+// tensor.handle: a view keeps no storage alive, so that a temporary handle is refused.
+template <typename View, typename Handle>
+constexpr bool kHasViewOf = requires(Handle handle) {
+  View::Of(std::forward<Handle>(handle));
+};
+static_assert(kHasViewOf<DenseView<float, 2>, const Tensor&>);
+static_assert(!kHasViewOf<DenseView<float, 2>, Tensor>);
+static_assert(!kHasViewOf<DenseView<float, 2>, const Tensor>);
+
 TEST(DenseViewTest, OverATensor) {
   const Tensor base = testing::Counting({3, 4}, DataType::kInt32);
   const auto view = Value(DenseView<std::int32_t, 2>::Of(base));

@@ -1,6 +1,7 @@
 // full, zeros, ones and eye (clauses gen.*): rules instead of elements.
 #include "dense/generated.h"
 
+#include <array>
 #include <concepts>
 #include <string>
 #include <vector>
@@ -185,6 +186,53 @@ TEST(GeneratedTest, MaterializesInTheOrderOfTheDestination) {
   const RecordingSource nothing({0, 3});
   EXPECT_EQ(Value(make_tensor(nothing)).numel(), 0);
   EXPECT_THAT(nothing.TakeOrder(), ElementsAre());
+}
+
+// Ranks below and above that one, with unequal extents: index [i, j, k] holds 100 i + 10 j + k.
+template <std::size_t Rank>
+struct DigitsSource {
+  using value_type = std::int32_t;
+  static constexpr std::size_t kRank = Rank;
+
+  [[nodiscard]] const Extents<Rank>& extents() const { return shape; }
+  template <std::same_as<std::int64_t>... Index>
+  std::int32_t operator()(Index... index) const requires(sizeof...(Index) == Rank) {
+    std::int64_t value = Rank == 0 ? 7 : 0;
+    ((value = 10 * value + index), ...);
+    return static_cast<std::int32_t>(value);
+  }
+
+  Extents<Rank> shape;
+};
+
+TEST(GeneratedTest, ComputedSourcesOfEveryRank) {
+  EXPECT_EQ(Value(make_tensor(DigitsSource<0>{}))(), 7);
+  EXPECT_THAT(Value(make_tensor(DigitsSource<1>{{3}})), ElementsAre(0, 1, 2));
+  const DigitsSource<3> source{{2, 3, 2}};
+  EXPECT_THAT(Value(make_tensor(source)),
+              ElementsAre(0, 1, 10, 11, 20, 21, 100, 101, 110, 111, 120, 121));
+  EXPECT_THAT(Value(make_tensor<ColumnMajor>(source)),
+              ElementsAre(0, 100, 10, 110, 20, 120, 1, 101, 11, 111, 21, 121));
+  DenseTensor<std::int32_t, 3, Strided> gaps(Extents<3>{2, 3, 2}, Extents<3>{1, 3, 10});
+  ENGINE_ASSERT_OK(copy(gaps, source));
+  EXPECT_THAT(InMemory(gaps.data(), 18),
+              ElementsAre(0, 100, 0, 10, 110, 0, 20, 120, 0, 0, 1, 101, 0, 11, 111, 0, 21, 121));
+}
+
+// The stride of an axis of extent 1 means nothing, however large: no sum of strides may overflow.
+TEST(GeneratedTest, IgnoresStridesOfSingletonAxes) {
+  std::array<std::int32_t, 3> memory = {-1, -1, -1};
+  using View = DenseView<std::int32_t, 2, Strided>;
+  const auto wide = Value(View::Create(memory, {1, 3}, {kInt64Max, 1}));
+  const auto tall = Value(View::Create(memory, {3, 1}, {1, kInt64Max}));
+  ENGINE_ASSERT_OK(copy(wide, eye<std::int32_t>(1, 3)));
+  EXPECT_THAT(memory, ElementsAre(1, 0, 0));
+  ENGINE_ASSERT_OK(copy(wide, DigitsSource<2>{{1, 3}}));
+  EXPECT_THAT(memory, ElementsAre(0, 1, 2));
+  ENGINE_ASSERT_OK(copy(tall, eye<std::int32_t>(3, 1)));
+  EXPECT_THAT(memory, ElementsAre(1, 0, 0));
+  ENGINE_ASSERT_OK(copy(tall, DigitsSource<2>{{3, 1}}));
+  EXPECT_THAT(memory, ElementsAre(0, 10, 20));
 }
 
 // mat.layout: without a named layout, generated sources become RowMajor.
