@@ -54,7 +54,7 @@ template <MutableStrided D>
 [[nodiscard]] core::Status require_output(D&& output, const Extents<kRankOf<D>>& extents) {
   if (internal::HasExtents(output, extents)) return core::OkStatus();
   ENGINE_ASSIGN_OR_RETURN(const tensor::Shape expected,
-                          tensor::Shape::FromDims(std::span<const std::int64_t>(extents)));
+                          internal::ShapeOf("require_output", extents));
   return core::InvalidArgumentError(
       "require_output: the output has shape {}, expected {} "
       "(init.output)",

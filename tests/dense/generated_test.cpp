@@ -38,6 +38,22 @@ static_assert(!MutableStrided<DenseView<const float, 2>>);
 static_assert(!OwningTensor<DenseView<float, 2>>);
 static_assert(!OwningTensor<DenseMatrix<float, Strided>>);
 
+// bool is not cast, and a class that knows a background alone is not one that can be written.
+template <typename Source, typename To>
+constexpr bool kCasts = requires(const Source& source) {
+  source.template CastTo<To>();
+};
+static_assert(kCasts<FullTensor<float, 1>, int> && kCasts<FullTensor<bool, 1>, bool>);
+static_assert(!kCasts<FullTensor<bool, 1>, float> && !kCasts<FullTensor<float, 1>, bool>);
+struct BackgroundAlone {
+  using value_type = float;
+  static constexpr std::size_t kRank = 1;
+  [[nodiscard]] Extents<1> extents() const { return {1}; }
+  float operator()(std::int64_t) const { return 0; }
+  [[nodiscard]] float background() const { return 0; }
+};
+static_assert(GeneratedSource<BackgroundAlone> && !BackgroundSource<BackgroundAlone>);
+
 // gen.storage: a value and extents, whatever the shape.
 static_assert(sizeof(FullTensor<double, 2>) == sizeof(Extents<2>) + sizeof(double));
 static_assert(sizeof(EyeTensor<double, 2>) == sizeof(Extents<2>));
@@ -78,9 +94,12 @@ TEST(GeneratedTest, ElementsFollowTheRule) {
 }
 
 TEST(GeneratedTest, CreateReportsExtents) {
-  EXPECT_THAT((FullTensor<float, 2>::Create(1, {-1, 2})), StatusIs(kInvalid, "negative"));
+  EXPECT_THAT((FullTensor<float, 2>::Create(1, {-1, 2})),
+              StatusIs(kInvalid, "FullTensor: extent -1 of axis 0 in [-1, 2] is negative"));
   EXPECT_THAT((EyeTensor<float, 2>::Create({kOne << 32, kOne << 32})),
-              StatusIs(kInvalid, "overflows"));
+              StatusIs(kInvalid,
+                       "EyeTensor: the product of the extents [4294967296, 4294967296] "
+                       "overflows int64_t (layout.extents)"));
   EXPECT_EQ(Value(EyeTensor<float, 2>::Create({2, 3})).numel(), 6);
   // A shape that no memory holds is no problem.
   EXPECT_EQ(full(1.0f, kOne << 40, kOne << 20)((kOne << 40) - 1, 5), 1);
@@ -267,10 +286,14 @@ TEST(GeneratedTest, CastsItsValue) {
   const auto halves = Value(cast<tensor::float16>(full(1.00048828125000022204, 2, 3)));
   for (const tensor::float16& element : halves) EXPECT_EQ(element.to_bits(), 0x3C00);  // P13
   EXPECT_THAT(Value(cast<std::int32_t>(full(-2.75f, 3))), ElementsAre(-2, -2, -2));
-  EXPECT_THAT(cast<std::int8_t>(full(300.0f, 3)), StatusIs(kInvalid));  // P22
+  EXPECT_THAT(cast<std::int8_t>(full(300.0f, 3)),
+              StatusIs(kInvalid,
+                       "cast: 300, the value of every element, of float32 is not representable "
+                       "in int8 (op.copy)"));  // P22
   EXPECT_THAT(cast<std::uint8_t>(full(-1, 3)), StatusIs(kInvalid));
-  EXPECT_THAT(cast<std::int32_t>(full(std::numeric_limits<double>::quiet_NaN(), 0)),
-              StatusIs(kInvalid));
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(cast<std::int32_t>(full(kNan, 1)), StatusIs(kInvalid, "nan"));
+  ENGINE_EXPECT_OK(cast<std::int32_t>(full(kNan, 0)));  // no element has it
   const auto identity = Value(cast<std::int16_t>(eye<double>(2, 3)));
   EXPECT_THAT(identity, ElementsAre(1, 0, 0, 0, 1, 0));
   for (const testing::FpMode& mode : testing::kHostFpModes) {
@@ -293,6 +316,11 @@ TEST(GeneratedTest, ComparesWithTensors) {
   EXPECT_TRUE(Value(allclose(identity, eye<float>(3, 3))).close);
   EXPECT_TRUE(Value(allclose(eye<float>(3, 3), identity)).close);
   EXPECT_TRUE(Value(allclose(full(2, 4), full(2, 4))).close);
+  // Judged before memory is asked for.
+  const auto vast = full(1.0f, kOne << 40, kOne << 15);
+  EXPECT_THAT(allclose(vast, identity), StatusIs(kInvalid, "differ (op.copy)"));
+  EXPECT_THAT(allclose(identity, vast), StatusIs(kInvalid, "differ (op.copy)"));
+  EXPECT_THAT(allclose(vast, vast, {.rtol = -1, .atol = 0}), StatusIs(kInvalid, "rtol -1"));
   identity(1, 2) = 0.5f;
   const auto result = Value(allclose(identity, eye<float>(3, 3)));
   EXPECT_EQ(result.mismatch_count, 1);
