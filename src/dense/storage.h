@@ -109,8 +109,9 @@ void CopyFromTensor(void* dst, const tensor::Strides& dst_strides, const tensor:
 void CheckConstructed(const core::Status& status, std::span<const std::int64_t> extents,
                       tensor::DataType dtype);
 
+// Extents by value: of rank 0 GCC 12 takes a reference to them for a read of nothing.
 template <typename T>
-[[nodiscard]] T CheckedValue(core::StatusOr<T> result, const Extents<T::kRank>& extents) {
+[[nodiscard]] T CheckedValue(core::StatusOr<T> result, Extents<T::kRank> extents) {
   CheckConstructed(result.status(), extents, tensor::dtype_of<typename T::value_type>);
   return *std::move(result);
 }
