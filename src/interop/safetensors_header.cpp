@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/checked_math.h"
+#include "core/text.h"
 #include "interop/internal/safetensors_header.h"
 #include "interop/internal/safetensors_text.h"
 
@@ -68,7 +69,7 @@ core::Status CheckCharacters(std::string_view text) {
   if (!text.starts_with('{')) {
     return core::InvalidArgumentError("safetensors: the header does not begin with '{{'");
   }
-  const std::size_t invalid = FindInvalidUtf8(text);
+  const std::size_t invalid = core::FindInvalidUtf8(text);
   if (invalid != std::string_view::npos) {
     return core::InvalidArgumentError("safetensors: the header is not UTF-8 at byte {}", invalid);
   }
@@ -187,7 +188,7 @@ class HeaderParser {
   // The object a message is about.
   [[nodiscard]] std::string Where() const {
     if (depth_ < 2) return "the header";
-    return in_metadata_ ? "__metadata__" : "tensor " + Quoted(TextOf(entry_.name));
+    return in_metadata_ ? "__metadata__" : "tensor " + core::Quoted(TextOf(entry_.name));
   }
 
   std::uint64_t data_bytes_;
@@ -240,7 +241,7 @@ bool HeaderParser::Unexpected(const char* found) {
       break;
   }
   const bool names_key = place_ == Place::kTensor || place_ == Place::kMetadataValue;
-  const std::string key = names_key ? ", key " + Quoted(TextOf(keys_.back())) : std::string();
+  const std::string key = names_key ? ", key " + core::Quoted(TextOf(keys_.back())) : std::string();
   return Fail(core::InvalidArgumentError("safetensors: {}{}: expected {}, found {}", Where(), key,
                                          expected, found));
 }
@@ -348,7 +349,7 @@ bool HeaderParser::FinishObjectKeys() {
                                         [&](Piece a, Piece b) { return TextOf(a) == TextOf(b); });
   if (twice != keys_.end()) {
     return Fail(core::InvalidArgumentError("safetensors: {}: duplicate key {}", Where(),
-                                           Quoted(TextOf(*twice))));
+                                           core::Quoted(TextOf(*twice))));
   }
   keys_.erase(first, keys_.end());
   first_key_.pop_back();
@@ -444,7 +445,7 @@ core::Status HeaderParser::CheckCoverage() const {
     if (entry.begin != covered) {
       return core::InvalidArgumentError(
           "safetensors: tensor {}: its data begins at byte {}, expected {}: {}",
-          Quoted(TextOf(entry.name)), entry.begin, covered,
+          core::Quoted(TextOf(entry.name)), entry.begin, covered,
           entry.begin < covered ? "it overlaps another tensor" : "there is a gap");
     }
     covered = entry.end;
