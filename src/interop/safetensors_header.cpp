@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -10,13 +9,12 @@
 #include "core/checked_math.h"
 #include "core/text.h"
 #include "interop/internal/safetensors_header.h"
+#include "interop/internal/safetensors_json.h"
 #include "interop/internal/safetensors_text.h"
 
 namespace engine::safetensors::internal {
 namespace {
 
-// How deep objects and arrays may nest: the reference's JSON reader stops at the same depth.
-constexpr int kMaxDepth = 127;
 // How many extents of a hostile shape a message repeats.
 constexpr std::size_t kMaxQuotedDims = 16;
 
@@ -36,61 +34,6 @@ struct Entry {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
-
-// Feeds the text to the parser with every control character as a space. Callers have made sure
-// that controls are whitespace between tokens. The parser repeats its last token in an error's
-// text, up to eight bytes for each control character; spaces stay single bytes.
-class SpacedIterator {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = char;
-
-  explicit SpacedIterator(const char* position) : position_(position) {}
-  char operator*() const {
-    return static_cast<unsigned char>(*position_) < 0x20 ? ' ' : *position_;
-  }
-  SpacedIterator& operator++() {
-    ++position_;
-    return *this;
-  }
-  SpacedIterator operator++(int) { return SpacedIterator(position_++); }
-  bool operator==(const SpacedIterator&) const = default;
-
- private:
-  const char* position_;
-};
-
-// What no JSON parser needs to see: malformed UTF-8, and controls that are not whitespace between
-// tokens (NUL, which the parser takes for the end of the text, among them).
-core::Status CheckCharacters(std::string_view text) {
-  if (!text.starts_with('{')) {
-    return core::InvalidArgumentError("safetensors: the header does not begin with '{{'");
-  }
-  const std::size_t invalid = core::FindInvalidUtf8(text);
-  if (invalid != std::string_view::npos) {
-    return core::InvalidArgumentError("safetensors: the header is not UTF-8 at byte {}", invalid);
-  }
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string && c == '\\') {
-      ++i;  // an escaped quote does not end the string
-    } else if (c == '"') {
-      in_string = !in_string;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      const bool whitespace = c == '\n' || c == '\r' || c == '\t';
-      if (in_string || !whitespace) {
-        return core::InvalidArgumentError(
-            "safetensors: the header is not JSON: control character 0x{:02x} at byte {}",
-            static_cast<unsigned>(c), i);
-      }
-    }
-  }
-  return core::OkStatus();
-}
 
 // A shape of any rank, for messages.
 std::string Bracketed(std::span<const std::int64_t> dims) {
@@ -381,11 +324,8 @@ bool HeaderParser::end_array() {
 
 bool HeaderParser::parse_error(std::size_t, const std::string&,
                                const nlohmann::detail::exception& error) {
-  // Between the parser's own prefix "[json.exception.…] " and its copy of the last token.
-  std::string_view text = error.what();
-  text = text.substr(std::min(text.find("] ") + 2, text.size()));
-  text = text.substr(0, std::min(text.find("; last read"), text.find(" parsing '")));
-  return Fail(core::InvalidArgumentError("safetensors: the header is not JSON: {}", text));
+  return Fail(core::InvalidArgumentError("safetensors: the header is not JSON: {}",
+                                         ParserMessage(error.what())));
 }
 
 bool HeaderParser::FinishTensor() {
@@ -488,7 +428,7 @@ core::StatusOr<Header> HeaderParser::Finish() {
 }  // namespace
 
 core::StatusOr<Header> ParseHeader(std::string_view text, std::uint64_t data_bytes) {
-  ENGINE_RETURN_IF_ERROR(CheckCharacters(text));
+  ENGINE_RETURN_IF_ERROR(CheckJsonText("safetensors: the header", text));
   HeaderParser parser(text, data_bytes);
   if (!nlohmann::json::sax_parse(SpacedIterator(text.data()),
                                  SpacedIterator(text.data() + text.size()), &parser)) {

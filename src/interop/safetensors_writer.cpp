@@ -7,7 +7,9 @@
 #include "core/no_throw.h"
 #include "core/text.h"
 #include "interop/internal/safetensors_header.h"
+#include "interop/internal/safetensors_json.h"
 #include "interop/internal/safetensors_text.h"
+#include "interop/internal/safetensors_writer.h"
 #include "interop/safetensors.h"
 #include "memory/allocator.h"
 #include "memory/byte_sink.h"
@@ -19,19 +21,16 @@ namespace {
 
 using core::Quoted;
 using core::WithoutBadAlloc;
+using internal::AppendAll;
+using internal::AppendJsonString;
 using internal::kLengthBytes;
 using internal::kMetadataKey;
+using internal::MakePlan;
+using internal::Plan;
 using tensor::Tensor;
 
 // The header is padded with spaces to a multiple of this, so that the data is aligned.
 constexpr std::size_t kHeaderAlignment = 8;
-
-// A checked request: what is written, in which order, after which text.
-struct Plan {
-  std::vector<const NamedTensor*> tensors;
-  std::string prefix;  // the length and the padded header
-  std::uint64_t total_bytes = 0;
-};
 
 core::Status CheckText(const char* what, std::string_view text) {
   if (core::FindInvalidUtf8(text) == std::string_view::npos) return core::OkStatus();
@@ -51,24 +50,6 @@ core::Status CheckTensor(const NamedTensor& named) {
                                     Quoted(named.name), named.tensor.device());
   }
   return core::OkStatus();
-}
-
-// JSON as serde_json prints it, so that equal content gives equal bytes.
-void AppendJsonString(std::string_view text, std::string& out) {
-  constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t";
-  constexpr std::string_view kLetters = "\"\\bfnrt";
-  out += '"';
-  for (const char c : text) {
-    const std::size_t escape = kEscaped.find(c);
-    if (escape != std::string_view::npos) {
-      out += {'\\', kLetters[escape]};
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
 }
 
 core::Status AppendMetadata(const Metadata& metadata, std::string& out) {
@@ -142,7 +123,10 @@ core::Status SortTensors(std::span<const NamedTensor> tensors, Plan& plan) {
   return core::OkStatus();
 }
 
-core::StatusOr<Plan> MakePlan(std::span<const NamedTensor> tensors, const Metadata& metadata) {
+}  // namespace
+
+core::StatusOr<Plan> internal::MakePlan(std::span<const NamedTensor> tensors,
+                                        const Metadata& metadata) {
   Plan plan;
   ENGINE_RETURN_IF_ERROR(SortTensors(tensors, plan));
   std::string& out = plan.prefix;
@@ -175,7 +159,12 @@ core::StatusOr<Plan> MakePlan(std::span<const NamedTensor> tensors, const Metada
   return plan;
 }
 
-core::Status AppendAll(const Plan& plan, memory::ByteSink& sink) {
+core::Status internal::CheckTensors(std::span<const NamedTensor> tensors) {
+  Plan unused;
+  return SortTensors(tensors, unused);
+}
+
+core::Status internal::AppendAll(const Plan& plan, memory::ByteSink& sink) {
   ENGINE_RETURN_IF_ERROR(sink.Append(plan.prefix.data(), plan.prefix.size()));
   tensor::ElementWriter elements(sink);
   for (const NamedTensor* const named : plan.tensors) {
@@ -183,8 +172,6 @@ core::Status AppendAll(const Plan& plan, memory::ByteSink& sink) {
   }
   return core::OkStatus();
 }
-
-}  // namespace
 
 core::Status Save(const std::string& path, std::span<const NamedTensor> tensors,
                   const Metadata& metadata) {
