@@ -23,7 +23,6 @@ using core::Quoted;
 using core::WithoutBadAlloc;
 using internal::AppendAll;
 using internal::AppendJsonString;
-using internal::kLengthBytes;
 using internal::kMetadataKey;
 using internal::MakePlan;
 using internal::Plan;

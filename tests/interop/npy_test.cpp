@@ -14,7 +14,6 @@
 
 #include "data/npy_reference_files.h"
 #include "interop_test_util.h"
-#include "tensor/half.h"
 #include "tensor/ops.h"
 #include "testing/status_matchers.h"
 #include "testing/tensors.h"
@@ -31,10 +30,8 @@ using interop_testing::BytesOf;
 using interop_testing::ReadFile;
 using interop_testing::TemporaryDirectory;
 using interop_testing::WriteFile;
-using tensor::bfloat16;
 using tensor::DataType;
 using tensor::Device;
-using tensor::float16;
 using tensor::Shape;
 using tensor::Strides;
 using tensor::Tensor;
