@@ -245,6 +245,16 @@ TEST(NpyPrefixTest, AlignsTheElements) {
   }
 }
 
+// NumPy pads by 1 to 64 bytes, not by 0 to 63: where the text ends at a boundary, a whole block more.
+TEST(NpyPrefixTest, PadsAWholeBlockAtABoundary) {
+  const Shape shape = {0, 1'000'000'000'000'000'000, 1, 1, 1, 1, 1, 1};
+  const auto bytes = [&](Version version) {
+    return internal::FormatPrefix({DataType::kFloat32, false, shape}, version).size();
+  };
+  EXPECT_EQ(bytes(Version::k1_0), 128U);
+  EXPECT_EQ(bytes(Version::k2_0), 192U);
+}
+
 class NpyHeaderDeathTest : public ::testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
