@@ -77,22 +77,22 @@ engine::core::StatusOr<Prepared> Prepare(const PeerCase& peer_case) {
 
 extern "C" {
 
-const char* peer_init() {
+[[gnu::visibility("default")]] const char* peer_init() {
   static const std::string info("engine_tensor on " + std::string(engine::strided::ActiveTarget()));
   return info.c_str();
 }
 
-void* peer_prepare(const PeerCase* peer_case) {
+[[gnu::visibility("default")]] void* peer_prepare(const PeerCase* peer_case) {
   auto prepared = Prepare(*peer_case);
   return prepared.ok() ? new (std::nothrow) Prepared(*std::move(prepared)) : nullptr;
 }
 
-void peer_run(void* state) {
+[[gnu::visibility("default")]] void peer_run(void* state) {
   const auto* const prepared = static_cast<const Prepared*>(state);
   ENGINE_CHECK(prepared->plan.Run(prepared->dst.data(), prepared->src.data()),
                "an element was not representable");
 }
 
-void peer_free(void* state) { delete static_cast<Prepared*>(state); }
+[[gnu::visibility("default")]] void peer_free(void* state) { delete static_cast<Prepared*>(state); }
 
 }  // extern "C"

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "harness/machine.h"
 #include "tensor/tensor.h"
 
 namespace engine::tensor {
@@ -85,6 +86,8 @@ void RegisterAll(bool threaded) {
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  // As the programs that compare do; where that is not allowed the scheduler chooses.
+  (void)engine::benchmarks::PinTo(-1);
   engine::tensor::RegisterAll(/*threaded=*/false);
   engine::tensor::RegisterAll(/*threaded=*/true);
   benchmark::RunSpecifiedBenchmarks();

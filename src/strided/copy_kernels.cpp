@@ -1,4 +1,4 @@
-// Copies of contiguous and strided rows. Highway includes this file again for each target
+// Copies of contiguous rows. Highway includes this file again for each target
 // (HWY_TARGET_INCLUDE); what is outside the target namespace is compiled once (HWY_ONCE).
 #include <cstddef>
 #include <cstdint>
@@ -22,9 +22,6 @@ namespace {
 #if HWY_TARGET != HWY_SCALAR
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <size_t kBytes>
-using UInt = hwy::UnsignedFromSize<kBytes>;
 
 using DBytes = hn::ScalableTag<uint8_t>;
 constexpr int64_t kVectorBytes = hn::MaxLanes(DBytes());
@@ -56,31 +53,20 @@ HWY_INLINE void CopyShort(uint8_t* HWY_RESTRICT dst, const uint8_t* HWY_RESTRICT
   if (bytes == 1) *dst = *src;
 }
 
-template <bool kStream>
-HWY_INLINE void CopyRow(uint8_t* HWY_RESTRICT dst, const uint8_t* HWY_RESTRICT src, int64_t bytes) {
+// kBatch vectors at a time: all their loads, then their stores. One by one is fastest in the L2
+// cache, two by two beyond it.
+template <int64_t kBatch>
+HWY_INLINE void CopyRow(uint8_t* dst, const uint8_t* src, int64_t bytes) {
   const DBytes d;
   if (bytes < kVectorBytes) return CopyShort(dst, src, bytes);
   int64_t i = 0;
-  if constexpr (kStream) {
-    // Streaming stores want whole aligned lines; the head goes through the caches.
-    const int64_t head = static_cast<int64_t>(-reinterpret_cast<intptr_t>(dst) & 63);
-    const int64_t rounded = (head + kVectorBytes - 1) / kVectorBytes * kVectorBytes;
-    if (bytes >= rounded + 64) {
-      for (; i < head; i += kVectorBytes) hn::StoreU(hn::LoadU(d, src + i), d, dst + i);
-      i = head;
-      for (; i + 64 <= bytes; i += 64) {
-        HWY_UNROLL(4)
-        for (int64_t k = 0; k < 64; k += kVectorBytes) {
-          hn::Stream(hn::LoadU(d, src + i + k), d, dst + i + k);
-        }
-      }
+  if constexpr (kBatch == 2) {
+    for (; i + 2 * kVectorBytes <= bytes; i += 2 * kVectorBytes) {
+      const auto a = hn::LoadU(d, src + i);
+      const auto b = hn::LoadU(d, src + i + kVectorBytes);
+      hn::StoreU(a, d, dst + i);
+      hn::StoreU(b, d, dst + i + kVectorBytes);
     }
-  }
-  for (; i + 2 * kVectorBytes <= bytes; i += 2 * kVectorBytes) {
-    const auto a = hn::LoadU(d, src + i);
-    const auto b = hn::LoadU(d, src + i + kVectorBytes);
-    hn::StoreU(a, d, dst + i);
-    hn::StoreU(b, d, dst + i + kVectorBytes);
   }
   for (; i + kVectorBytes <= bytes; i += kVectorBytes) {
     hn::StoreU(hn::LoadU(d, src + i), d, dst + i);
@@ -90,95 +76,127 @@ HWY_INLINE void CopyRow(uint8_t* HWY_RESTRICT dst, const uint8_t* HWY_RESTRICT s
   }
 }
 
-template <bool kStream>
-HWY_INLINE void CopyRowsLoop(const RowsJob& job) {
+template <int64_t kBatch>
+HWY_INLINE void CopyEachRow(const RowsJob& job) {
   for (int64_t r = 0; r < job.rows; ++r) {
-    CopyRow<kStream>(reinterpret_cast<uint8_t*>(job.dst + job.dst_offsets[r]),
-                     reinterpret_cast<const uint8_t*>(job.src + job.src_offsets[r]), job.row_bytes);
+    CopyRow<kBatch>(reinterpret_cast<uint8_t*>(job.dst + job.dst_offsets[r]),
+                    reinterpret_cast<const uint8_t*>(job.src + job.src_offsets[r]), job.row_bytes);
   }
+}
+
+// --- contiguous rows whose stores bypass the caches ---
+
+// What one turn of a stream moves: all its loads, then its stores, since alternating the two leaves
+// fewer loads in flight.
+constexpr int64_t kPiece = 4 * kLineBytes;
+
+template <int64_t kBytes>
+HWY_INLINE void StreamBytes(uint8_t* HWY_RESTRICT dst, const uint8_t* HWY_RESTRICT src) {
+  const DBytes d;
+  constexpr int64_t kVectors = kBytes / kVectorBytes;
+  hn::VFromD<DBytes> v[kVectors];
+  HWY_UNROLL(16)
+  for (int64_t k = 0; k < kVectors; ++k) v[k] = hn::LoadU(d, src + k * kVectorBytes);
+  HWY_UNROLL(16)
+  for (int64_t k = 0; k < kVectors; ++k) hn::Stream(v[k], d, dst + k * kVectorBytes);
+}
+
+HWY_INLINE void PrefetchPiece(const uint8_t* src) {
+  HWY_UNROLL(4)
+  for (int64_t k = 0; k < kPiece; k += kLineBytes) hwy::Prefetch(src + k);
+}
+
+// One row, piece by piece: what is before the first whole line of the destination and after the
+// last goes through the caches.
+class RowStream {
+ public:
+  RowStream(const RowsJob& job, int64_t row)
+      : dst_(reinterpret_cast<uint8_t*>(job.dst + job.dst_offsets[row])),
+        src_(reinterpret_cast<const uint8_t*>(job.src + job.src_offsets[row])),
+        left_(job.row_bytes) {
+    const auto head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst_) % kLineBytes);
+    if (head != 0) {
+      const int64_t bytes = HWY_MIN(head, left_);
+      CopyShort(dst_, src_, bytes);
+      Advance(bytes);
+    }
+  }
+
+  bool HasPiece() const { return left_ >= kPiece; }
+
+  void CopyPiece() {
+    StreamBytes<kPiece>(dst_, src_);
+    Advance(kPiece);
+  }
+
+  void Finish() {
+    while (HasPiece()) CopyPiece();
+    while (left_ >= kLineBytes) {
+      StreamBytes<kLineBytes>(dst_, src_);
+      Advance(kLineBytes);
+    }
+    CopyShort(dst_, src_, left_);
+  }
+
+ private:
+  void Advance(int64_t bytes) {
+    dst_ += bytes;
+    src_ += bytes;
+    left_ -= bytes;
+  }
+
+  uint8_t* dst_;
+  const uint8_t* src_;
+  int64_t left_;
+};
+
+// Rows `a` and `b` in turns, asking for the lines of rows `ahead` further on.
+HWY_INLINE void StreamTwoRows(const RowsJob& job, int64_t a, int64_t b, int64_t ahead) {
+  RowStream row_a(job, a);
+  RowStream row_b(job, b);
+  const auto* const src = reinterpret_cast<const uint8_t*>(job.src);
+  const bool prefetch = b + ahead < job.rows;
+  const uint8_t* next_a = src + job.src_offsets[prefetch ? a + ahead : a];
+  const uint8_t* next_b = src + job.src_offsets[prefetch ? b + ahead : b];
+  for (; row_a.HasPiece() && row_b.HasPiece(); next_a += kPiece, next_b += kPiece) {
+    if (prefetch) PrefetchPiece(next_a);
+    row_a.CopyPiece();
+    if (prefetch) PrefetchPiece(next_b);
+    row_b.CopyPiece();
+  }
+  row_a.Finish();
+  row_b.Finish();
+}
+
+// Rows with gaps between them defeat the hardware's prefetching, and one page at a time keeps few
+// banks of the memory busy. So two pages of the source take turns, and the next two are asked for.
+void StreamRows(const RowsJob& job) {
+  constexpr int64_t kPage = 4096;
+  constexpr int64_t kLongRow = 1024;
+  const int64_t distance = job.rows > 1 ? job.src_offsets[1] - job.src_offsets[0] : kPage;
+  int64_t apart = 1;
+  if (job.row_bytes < kLongRow && distance > 0 && distance < kPage) {
+    apart = HWY_MIN(kPage / distance, 32);
+  }
+  const int64_t ahead = HWY_MAX(2 * apart, 4);
+  int64_t row = 0;
+  for (; row + 2 * apart <= job.rows; row += 2 * apart) {
+    for (int64_t r = row; r < row + apart; ++r) StreamTwoRows(job, r, r + apart, ahead);
+  }
+  for (; row < job.rows; ++row) RowStream(job, row).Finish();
 }
 
 void CopyContiguousRows(const RowsJob& job) {
-  if (!job.stream) return CopyRowsLoop<false>(job);
-  CopyRowsLoop<true>(job);
-  hwy::FlushStream();
-}
-
-// --- strided rows ---
-
-// Every second, third or fourth element of a run of vectors: kStep loads, then selections. Elements
-// between the wanted ones are read, never one after the last.
-template <int64_t kStep, class D, typename T>
-HWY_INLINE hn::VFromD<D> LoadEvery(D d, const T* HWY_RESTRICT src) {
-  const auto load = [&](int64_t k) HWY_ATTR {
-    return hn::LoadU(d, src + k * static_cast<int64_t>(hn::MaxLanes(d)));
-  };
-  if constexpr (kStep == 2) {
-    return hn::ConcatEven(d, load(1), load(0));
-  } else {
-    static_assert(kStep == 4);
-    return hn::ConcatEven(d, hn::ConcatEven(d, load(3), load(2)),
-                          hn::ConcatEven(d, load(1), load(0)));
-  }
-}
-
-template <int64_t kStep, typename T>
-HWY_INLINE void DeinterleaveRow(T* HWY_RESTRICT dst, const T* HWY_RESTRICT src, int64_t count) {
-  const hn::ScalableTag<T> d;
-  constexpr int64_t kLanes = hn::MaxLanes(d);
-  int64_t i = 0;
-  // Strictly less: the loads of the last block would reach past the row's last element.
-  for (; i + kLanes < count; i += kLanes) {
-    hn::StoreU(LoadEvery<kStep>(d, src + i * kStep), d, dst + i);
-  }
-  for (; i < count; ++i) std::memcpy(dst + i, src + i * kStep, sizeof(T));
-}
-
-#if HWY_TARGET == HWY_AVX3
-// Every third of three vectors of 4-byte elements, by two lookups in pairs of vectors (which
-// Highway 1.0 does not offer).
-HWY_INLINE void DeinterleaveBy3(uint32_t* HWY_RESTRICT dst, const uint32_t* HWY_RESTRICT src,
-                                int64_t count) {
-  // Lanes 0..10 come from the first two vectors (elements 0, 3, .. 30), the rest from the third.
-  alignas(64) static constexpr uint32_t kFirst[16] = {0,  3,  6,  9, 12, 15, 18, 21,
-                                                      24, 27, 30, 0, 0,  0,  0,  0};
-  alignas(64) static constexpr uint32_t kSecond[16] = {0, 1, 2,  3,  4,  5,  6,  7,
-                                                       8, 9, 10, 17, 20, 23, 26, 29};
-  const __m512i first = _mm512_load_si512(kFirst);
-  const __m512i second = _mm512_load_si512(kSecond);
-  int64_t i = 0;
-  for (; i + 16 < count; i += 16) {
-    const uint32_t* const from = src + 3 * i;
-    const __m512i low =
-        _mm512_permutex2var_epi32(_mm512_loadu_si512(from), first, _mm512_loadu_si512(from + 16));
-    _mm512_storeu_si512(dst + i,
-                        _mm512_permutex2var_epi32(low, second, _mm512_loadu_si512(from + 32)));
-  }
-  for (; i < count; ++i) std::memcpy(dst + i, src + 3 * i, sizeof(uint32_t));
-}
-#endif
-
-template <typename T>
-HWY_INLINE void CopyStridedRow(T* HWY_RESTRICT dst, int64_t dst_step, const T* HWY_RESTRICT src,
-                               int64_t src_step, int64_t count) {
-  if (dst_step == 1 && src_step == 2) return DeinterleaveRow<2>(dst, src, count);
-  if (dst_step == 1 && src_step == 4) return DeinterleaveRow<4>(dst, src, count);
-#if HWY_TARGET == HWY_AVX3
-  if constexpr (sizeof(T) == 4) {
-    if (dst_step == 1 && src_step == 3) return DeinterleaveBy3(dst, src, count);
-  }
-#endif
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(dst + i * dst_step, src + i * src_step, sizeof(T));
-  }
-}
-
-template <typename T>
-void CopyStridedRowsOf(const StridedRowsJob& job) {
+  // Below, too little of a row is whole lines.
+  constexpr int64_t kMinStream = 3 * kLineBytes;
+  // From here on the library's copy is faster, in the L2 cache.
+  constexpr int64_t kMinLibrary = 2048;
+  if (job.regime == Regime::kMemory && job.row_bytes >= kMinStream) return StreamRows(job);
+  if (job.regime != Regime::kL2) return CopyEachRow<2>(job);
+  if (job.row_bytes < kMinLibrary) return CopyEachRow<1>(job);
   for (int64_t r = 0; r < job.rows; ++r) {
-    CopyStridedRow(reinterpret_cast<T*>(job.dst + job.dst_offsets[r]), job.dst_step,
-                   reinterpret_cast<const T*>(job.src + job.src_offsets[r]), job.src_step,
-                   job.cols);
+    std::memcpy(job.dst + job.dst_offsets[r], job.src + job.src_offsets[r],
+                static_cast<size_t>(job.row_bytes));
   }
 }
 
@@ -188,22 +206,8 @@ void CopyStridedRowsOf(const StridedRowsJob& job) {
 
 #if HWY_TARGET == HWY_SCALAR
 CopyRows SelectCopyRows() { return nullptr; }
-CopyStridedRows SelectCopyStridedRows(int) { return nullptr; }
 #else
 CopyRows SelectCopyRows() { return CopyContiguousRows; }
-
-CopyStridedRows SelectCopyStridedRows(int item_bytes) {
-  switch (item_bytes) {
-    case 1:
-      return CopyStridedRowsOf<uint8_t>;
-    case 2:
-      return CopyStridedRowsOf<uint16_t>;
-    case 4:
-      return CopyStridedRowsOf<uint32_t>;
-    default:
-      return CopyStridedRowsOf<uint64_t>;
-  }
-}
 #endif
 
 }  // namespace HWY_NAMESPACE
@@ -213,14 +217,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace engine::strided {
 
+void FenceStreams() { hwy::FlushStream(); }
+
 CopyRows CopyRowsFor(Target target) {
   static constexpr CopyRows (*kTable[])() = ENGINE_TARGET_TABLE(SelectCopyRows);
   return kTable[static_cast<std::size_t>(target)]();
-}
-
-CopyStridedRows CopyStridedRowsFor(Target target, int item_bytes) {
-  static constexpr CopyStridedRows (*kTable[])(int) = ENGINE_TARGET_TABLE(SelectCopyStridedRows);
-  return kTable[static_cast<std::size_t>(target)](item_bytes);
 }
 
 }  // namespace engine::strided

@@ -20,6 +20,8 @@
 
 namespace engine::strided {
 
+enum class Regime : std::uint8_t;
+
 // True when CopyPlan can be made for the pair: equal dtypes that are not reserved, or two different
 // dtypes neither of which is bool or reserved.
 [[nodiscard]] bool IsConvertible(tensor::DataType dst, tensor::DataType src);
@@ -46,7 +48,7 @@ class CopyPlan {
   [[nodiscard]] std::int64_t num_units() const { return num_units_; }
 
   // Runs units [begin, end). `dst` and `src` address the first logical element of each side. Takes
-  // up to 160 KiB of stack.
+  // up to 176 KiB of stack.
   //   Returns  false when an element was not representable in an integer destination dtype; the
   //            destination's elements are then unspecified, and FirstOffender says which it was.
   //   Pointers any alignment; null only when the shape is empty.
@@ -76,8 +78,9 @@ class CopyPlan {
     kElements,     // so few elements that a plain loop is fastest
     kContiguous,   // one run on both sides
     kRows,         // runs on both sides
-    kStridedRows,  // rows along one axis, strided on one side or both
+    kStridedRows,  // rows along one axis, strided on one side or both; or along several, by table
     kTranspose,    // contiguous along different axes
+    kInterleave,   // a few channels, in planes on one side and interleaved on the other
   };
 
   CopyPlan() = default;
@@ -95,11 +98,14 @@ class CopyPlan {
   std::int64_t block_rows_ = 1;
   std::int64_t block_cols_ = 1;
   std::int64_t num_units_ = 0;
+  std::int64_t prefetch_bytes_ = 0;
+  std::int64_t prefetch_rows_ = 0;
 
   Strategy strategy_ = Strategy::kNothing;
   bool full_lines_ = false;
   bool pack_ = false;
   bool stream_ = false;
+  Regime regime_{};
   tensor::DataType dst_dtype_ = tensor::DataType::kFloat32;
   tensor::DataType src_dtype_ = tensor::DataType::kFloat32;
   std::uint8_t dst_item_bytes_ = 4;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include "core/checked_math.h"
 #include "strided/internal/policy.h"
@@ -22,16 +23,24 @@ std::int64_t TotalBytes(const Layout& layout, std::int64_t dst_item, std::int64_
   return core::SaturatingMul(layout.numel, dst_item + src_item);
 }
 
-// The axis with the smallest source stride; the inner one of equals.
+// The axis with the smallest source stride; the inner one of equals. An axis that repeats the same
+// elements (stride 0) is none along which the source is contiguous.
 int SourceInnermost(const Layout& layout) {
   int best = layout.rank - 1;
+  const auto stride = [&](int i) { return layout.axes[static_cast<std::size_t>(i)].src_stride; };
   for (int i = layout.rank - 2; i >= 0; --i) {
-    if (layout.axes[static_cast<std::size_t>(i)].src_stride <
-        layout.axes[static_cast<std::size_t>(best)].src_stride) {
-      best = i;
-    }
+    if (stride(i) != 0 && (stride(best) == 0 || stride(i) < stride(best))) best = i;
   }
   return best;
+}
+
+// Largest source stride first. An insertion sort, as std::stable_sort allocates.
+void SortBySource(Axis* axes, int count) {
+  for (int i = 1; i < count; ++i) {
+    for (int k = i; k > 0 && axes[k - 1].src_stride < axes[k].src_stride; --k) {
+      std::swap(axes[k - 1], axes[k]);
+    }
+  }
 }
 
 // The blocks that `extent` is cut into: `block` each; the last one takes a remainder below
@@ -54,11 +63,11 @@ std::int64_t EvenBlock(std::int64_t extent, std::int64_t limit) {
 void PlanBuilder::Build(const Layout& layout) {
   using Strategy = CopyPlan::Strategy;
   if (layout.numel == 0) return;
+  plan_.regime_ = RegimeOf(TotalBytes(layout, plan_.dst_item_bytes_, plan_.src_item_bytes_));
   if (layout.rank == 0 ||
       (layout.rank == 1 && layout.axes[0].dst_stride == 1 && layout.axes[0].src_stride == 1)) {
     plan_.strategy_ = Strategy::kContiguous;
     plan_.cols_ = layout.numel;
-    plan_.stream_ = PaysToStream(TotalBytes(layout, plan_.dst_item_bytes_, plan_.src_item_bytes_));
     SetBlocks(1, kUnitBytes / plan_.dst_item_bytes_, 1);
     return;
   }
@@ -70,30 +79,112 @@ void PlanBuilder::Build(const Layout& layout) {
     plan_.num_units_ = 1;
     return;
   }
+  if (BuildInterleave(layout)) return;
   const int src_inner = SourceInnermost(layout);
-  if (src_inner == layout.rank - 1 || !BuildTranspose(layout, src_inner)) BuildRows(layout);
+  if (src_inner != layout.rank - 1 && layout.axes[layout.rank - 1].src_stride != 0 &&
+      BuildTranspose(layout, src_inner)) {
+    return;
+  }
+  if (BuildTable(layout)) return;
+  // A few elements a row, but long runs of the source across the rows: follow those.
+  const Axis& inner = layout.axes[static_cast<std::size_t>(layout.rank - 1)];
+  const Axis& run = layout.axes[static_cast<std::size_t>(src_inner)];
+  BuildRows(layout, inner.extent < kShortRow && run.src_stride == 1 && run.extent >= kEnough
+                        ? src_inner
+                        : layout.rank - 1);
 }
 
-void PlanBuilder::BuildRows(const Layout& layout) {
-  using Strategy = CopyPlan::Strategy;
+bool PlanBuilder::BuildInterleave(const Layout& layout) {
+  const auto channels_fit = [](std::int64_t extent) { return extent >= 2 && extent <= 4; };
+  const auto is_channel = [&](const Axis& channel, const Axis& pixel) {
+    if (!channels_fit(channel.extent)) return false;
+    const bool to_planes =
+        channel.src_stride == 1 && pixel.src_stride == channel.extent && pixel.dst_stride == 1;
+    const bool to_pixels =
+        channel.dst_stride == 1 && pixel.dst_stride == channel.extent && pixel.src_stride == 1;
+    return to_planes || to_pixels;
+  };
+  for (int c = 0; c < layout.rank; ++c) {
+    for (int p = 0; p < layout.rank; ++p) {
+      const Axis& channel = layout.axes[static_cast<std::size_t>(c)];
+      const Axis& pixel = layout.axes[static_cast<std::size_t>(p)];
+      if (c == p || !is_channel(channel, pixel) || pixel.extent < kEnough) continue;
+      int next = 0;
+      for (int i = 0; i < layout.rank; ++i) {
+        if (i != c && i != p) {
+          plan_.axes_[static_cast<std::size_t>(next++)] = layout.axes[static_cast<std::size_t>(i)];
+        }
+      }
+      plan_.outer_rank_ = next;
+      plan_.axes_[static_cast<std::size_t>(next++)] = channel;
+      plan_.axes_[static_cast<std::size_t>(next)] = pixel;
+      plan_.rows_rank_ = plan_.cols_rank_ = 1;
+      plan_.cols_ = pixel.extent;
+      plan_.strategy_ = CopyPlan::Strategy::kInterleave;
+      const bool converts = plan_.dst_dtype_ != plan_.src_dtype_;
+      SetBlocks(1, converts ? kScratchElements / 4 : kUnitBytes / plan_.dst_item_bytes_, 1);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool PlanBuilder::BuildTable(const Layout& layout) {
   const Axis& inner = layout.axes[static_cast<std::size_t>(layout.rank - 1)];
+  if (inner.extent >= (inner.src_stride == 1 ? kShortRun : kShortRow)) return false;
+  // The destination is dense along the innermost axes, as many as the table holds.
+  std::int64_t count = 1;
+  int first = layout.rank;
+  while (first > 0) {
+    const Axis& axis = layout.axes[static_cast<std::size_t>(first - 1)];
+    if (axis.dst_stride != count || axis.extent > kMaxTabled / count) break;
+    count *= axis.extent;
+    --first;
+  }
+  if (layout.rank - first < 2) return false;
+  std::copy_n(layout.axes.begin(), static_cast<std::size_t>(layout.rank), plan_.axes_.begin());
+  plan_.strategy_ = CopyPlan::Strategy::kStridedRows;
+  plan_.rows_rank_ = first;
+  plan_.cols_rank_ = layout.rank - first;
+  plan_.cols_ = count;
+  plan_.rows_ = layout.numel / count;
+  const std::int64_t elements =
+      plan_.dst_dtype_ != plan_.src_dtype_ ? kScratchElements : kUnitBytes / plan_.dst_item_bytes_;
+  SetBlocks(std::clamp<std::int64_t>(elements / count, 1, kMaxBlock), count, 1);
+  return true;
+}
+
+void PlanBuilder::BuildRows(const Layout& layout, int inner_axis) {
+  using Strategy = CopyPlan::Strategy;
+  const Axis& inner = layout.axes[static_cast<std::size_t>(inner_axis)];
   const bool runs = inner.dst_stride == 1 && inner.src_stride == 1;
   plan_.strategy_ = runs ? Strategy::kRows : Strategy::kStridedRows;
-  std::copy_n(layout.axes.begin(), static_cast<std::size_t>(layout.rank), plan_.axes_.begin());
+  int next = 0;
+  for (int i = 0; i < layout.rank; ++i) {
+    if (i == inner_axis) continue;
+    plan_.axes_[static_cast<std::size_t>(next++)] = layout.axes[static_cast<std::size_t>(i)];
+  }
+  plan_.axes_[static_cast<std::size_t>(next)] = inner;
   plan_.rows_rank_ = layout.rank - 1;
   plan_.cols_rank_ = 1;
   plan_.cols_ = inner.extent;
   plan_.rows_ = layout.numel / inner.extent;
-  plan_.stream_ =
-      runs && PaysToStream(TotalBytes(layout, plan_.dst_item_bytes_, plan_.src_item_bytes_));
+  if (runs && plan_.regime_ == Regime::kMemory) {
+    // Stores that bypass the caches may come in any order; loads had better not.
+    SortBySource(plan_.axes_.data(), plan_.rows_rank_);
+  }
   const bool converts = plan_.dst_dtype_ != plan_.src_dtype_;
   const bool staged = (converts && !(runs && inner.extent >= kDirectCast)) ||
                       (inner.dst_stride != 1 && inner.src_stride != 1);
   if (staged) {
     const std::int64_t block_cols = EvenBlock(inner.extent, kScratchElements);
     SetBlocks(std::min(kScratchElements / block_cols, kMaxBlock), block_cols, 1);
+  } else if (!runs && layout.rank > 1) {
+    // Rows that share lines on one side follow each other while the lines are near.
+    SetBlocks(kStridedRows, kStridedCols, kMinBlock);
   } else {
-    const std::int64_t block_cols = kUnitBytes / plan_.dst_item_bytes_;
+    const std::int64_t unit_bytes = plan_.regime_ == Regime::kMemory ? 4 * kUnitBytes : kUnitBytes;
+    const std::int64_t block_cols = unit_bytes / plan_.dst_item_bytes_;
     SetBlocks(std::clamp<std::int64_t>(block_cols / inner.extent, 1, kMaxBlock), block_cols,
               kMinBlock);
   }
@@ -135,6 +226,9 @@ bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
   while (absorb(plan_.rows_ <= plan_.cols_) || absorb(plan_.rows_ > plan_.cols_)) {
   }
   if (plan_.rows_ * plan_.cols_ < kMinMatrix) return false;
+  // No tile is so thin.
+  const std::int64_t tile = kTileBytes / plan_.dst_item_bytes_;
+  if (plan_.rows_ < tile || plan_.cols_ < tile) return false;
 
   int next = 0;
   for (int i = 0; i < layout.rank; ++i) {
@@ -165,6 +259,7 @@ bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
   }
   TransposePolicy policy = ChooseTranspose(
       {.item_bytes = plan_.dst_item_bytes_,
+       .cols = plan_.cols_,
        .total_bytes = TotalBytes(layout, plan_.dst_item_bytes_, plan_.src_item_bytes_),
        .src_row_bytes =
            core::SaturatingMul<std::int64_t>(row_axis.src_stride, plan_.src_item_bytes_),
@@ -178,12 +273,33 @@ bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
   plan_.full_lines_ = policy.full_lines;
   plan_.pack_ = policy.pack;
   plan_.stream_ = policy.stream;
+  if (direct) {
+    plan_.prefetch_bytes_ = policy.prefetch_bytes;
+    plan_.prefetch_rows_ = policy.prefetch_rows;
+  }
   if (!direct) {
-    SetBlocks(kStagedBlock, kStagedBlock, 1);
+    SetStagedBlocks(row_axis, col_axis);
   } else {
     SetBlocks(policy.block_rows, policy.block_cols, policy.pack ? 1 : kMinBlock);
   }
   return true;
+}
+
+void PlanBuilder::SetStagedBlocks(const Axis& row_axis, const Axis& col_axis) {
+  // A gathered block has the source's item size, a converted one the destination's.
+  const bool gathers = col_axis.src_stride != 1 || plan_.cols_ < kDirectCast;
+  const std::int64_t item =
+      gathers ? std::max(plan_.dst_item_bytes_, plan_.src_item_bytes_) : plan_.dst_item_bytes_;
+  const bool in_memory = plan_.regime_ == Regime::kMemory;
+  // Long rows convert faster, but from memory the pieces written matter more.
+  const std::int64_t most_cols = in_memory ? kStagedColsInMemory : kStagedCols;
+  const std::int64_t block_cols =
+      EvenBlock(plan_.cols_, std::min(most_cols, kScratchDataBytes / (kStagedRows * item)));
+  const std::int64_t limit = std::min(kScratchDataBytes / (block_cols * item), kMaxBlock);
+  const std::int64_t block_rows =
+      plan_.rows_ <= limit ? plan_.rows_ : limit / kStagedRows * kStagedRows;
+  plan_.pack_ = in_memory && row_axis.dst_stride == 1;
+  SetBlocks(block_rows, block_cols, 1);
 }
 
 void PlanBuilder::SetBlocks(std::int64_t block_rows, std::int64_t block_cols,

@@ -91,21 +91,34 @@ void FillRegular(std::int64_t step, std::int64_t count, std::int64_t* offsets) {
   for (std::int64_t i = 0; i < count; ++i) offsets[i] = i * step;
 }
 
-constexpr std::int64_t kScratchBytes = kScratchElements * 8;
-static_assert(kPackedPitch * kPackedCols <= kScratchBytes);
-static_assert(kStagedBlock * kStagedBlock == kScratchElements);
-static_assert(kMaxBlock + kMinBlock - 1 <= kMaxTableEntries);
+// Rows whose lines are asked for ahead of time, where the hardware does not.
+constexpr std::int64_t kRowsAhead = 32;
+
+static_assert(kPackedRowBytes * kPackedCols <= kScratchDataBytes);
+static_assert(kMaxBlock + kMinBlock - 1 + kRowsAhead <= kMaxTableEntries);
+static_assert(kPackedCols <= kStagedColsInMemory);
 constexpr std::int64_t kNoOffset = 0;
 
-// Converts a run through a block in the L1 cache, whose copy out bypasses the caches.
+// Converts a run through a block in the L1 cache, whose copy out bypasses the caches. The copy
+// reads nothing from memory, so it fetches the next block's source, a part at a time.
 bool StreamCast(CastRows cast, CopyRows copy, std::byte* dst, std::int64_t dst_item,
                 const std::byte* src, std::int64_t src_item, std::int64_t count) {
-  constexpr std::int64_t kBlock = 2048;
-  alignas(64) std::byte block[kBlock * 8];
-  for (std::int64_t i = 0; i < count; i += kBlock) {
-    const std::int64_t n = std::min(kBlock, count - i);
+  constexpr std::int64_t kBlockBytes = 16 * 1024;  // read plus written
+  constexpr std::int64_t kPart = 512;
+  alignas(64) std::byte block[kBlockBytes];
+  const std::int64_t block_size = kBlockBytes / (src_item + dst_item) / 64 * 64;
+  for (std::int64_t i = 0; i < count; i += block_size) {
+    const std::int64_t n = std::min(block_size, count - i);
     if (!cast({block, src + i * src_item, &kNoOffset, &kNoOffset, 1, n})) return false;
-    copy({dst + i * dst_item, block, &kNoOffset, &kNoOffset, 1, n * dst_item, true});
+    for (std::int64_t k = 0; k < n; k += kPart) {
+      const std::int64_t part = std::min(kPart, n - k);
+      if (i + n + k + part <= count) {
+        const std::byte* const next = src + (i + n + k) * src_item;
+        for (std::int64_t b = 0; b < part * src_item; b += kLineBytes) __builtin_prefetch(next + b);
+      }
+      copy({dst + (i + k) * dst_item, block + k * dst_item, &kNoOffset, &kNoOffset, 1,
+            part * dst_item, Regime::kMemory});
+    }
   }
   return true;
 }
@@ -158,7 +171,9 @@ class PlanRunner::BlockRunner {
     to_base_ = dst_ + OffsetAt(outer_axes, plan_.outer_rank_, outer, Side::kDst, dst_item_);
     from_base_ = src_ + OffsetAt(outer_axes, plan_.outer_rank_, outer, Side::kSrc, src_item_) +
                  col * col_axis_.src_stride * src_item_;
-    FillOffsets(row_axes_, plan_.rows_rank_, row, rows_, Side::kSrc, src_item_, src_offsets_);
+    // A few rows of the next block too, to ask for their lines early.
+    rows_known_ = std::min(plan_.rows_ - row, rows_ + kRowsAhead);
+    FillOffsets(row_axes_, plan_.rows_rank_, row, rows_known_, Side::kSrc, src_item_, src_offsets_);
     if (plan_.strategy_ == CopyPlan::Strategy::kTranspose) {
       to_base_ += row * row_axis_.dst_stride * dst_item_;
       if (col_block != filled_col_block_) {
@@ -177,6 +192,8 @@ class PlanRunner::BlockRunner {
         return cast_ == nullptr ? CopyRowsBlock() : CastRowsBlock();
       case CopyPlan::Strategy::kStridedRows:
         return StridedRowsBlock();
+      case CopyPlan::Strategy::kInterleave:
+        return InterleaveBlock();
       default:
         return TransposeBlock();
     }
@@ -184,13 +201,13 @@ class PlanRunner::BlockRunner {
 
   bool CopyRowsBlock() {
     to_.copy_rows({to_base_, from_base_, dst_offsets_, src_offsets_, rows_, cols_ * dst_item_,
-                   plan_.stream_});
+                   plan_.regime_});
     return true;
   }
 
   bool CastRowsBlock() {
     if (cols_ < kDirectCast) return StridedRowsBlock();
-    if (!plan_.stream_) {
+    if (plan_.regime_ != Regime::kMemory) {
       return cast_({to_base_, from_base_, dst_offsets_, src_offsets_, rows_, cols_});
     }
     for (std::int64_t r = 0; r < rows_; ++r) {
@@ -202,14 +219,52 @@ class PlanRunner::BlockRunner {
     return true;
   }
 
+  // Converted while it is interleaved.
+  bool InterleaveBlock() {
+    const bool to_planes = col_axis_.dst_stride == 1;
+    const auto job = [&](std::byte* dst, const std::byte* src, std::int64_t item) {
+      const std::int64_t plane = to_planes ? row_axis_.dst_stride : row_axis_.src_stride;
+      return InterleaveJob{dst, src, plane * item, cols_, row_axis_.extent, to_planes};
+    };
+    if (cast_ == nullptr) {
+      to_.interleave(job(to_base_, from_base_, dst_item_));
+      return true;
+    }
+    const std::int64_t count = cols_ * row_axis_.extent;
+    std::byte* const scratch = scratch_[0];
+    if (to_planes) {
+      if (!cast_({scratch, from_base_, &kNoOffset, &kNoOffset, 1, count})) return false;
+      to_.interleave(job(to_base_, scratch, dst_item_));
+      return true;
+    }
+    from_.interleave(job(scratch, from_base_, src_item_));
+    return cast_({to_base_, scratch, &kNoOffset, &kNoOffset, 1, count});
+  }
+
+  // A row of strided rows may be several axes.
+  bool IsTabled() const {
+    return plan_.strategy_ == CopyPlan::Strategy::kStridedRows && plan_.cols_rank_ > 1;
+  }
+
+  // The offsets of a row's elements, where a row is several axes; else null.
+  const std::int64_t* SourceTable() {
+    if (!IsTabled()) return nullptr;
+    if (!table_filled_) {
+      FillOffsets(col_axes_, plan_.cols_rank_, 0, plan_.cols_, Side::kSrc, src_item_,
+                  more_offsets_);
+      table_filled_ = true;
+    }
+    return more_offsets_;
+  }
+
   // Rows along one axis, strided on either side, converted on the way: gather, convert, scatter,
   // each step only where it is needed.
   bool StridedRowsBlock() {
     const std::int64_t dst_step = col_axis_.dst_stride;
     const std::int64_t src_step = col_axis_.src_stride;
     if (cast_ == nullptr && (dst_step == 1 || src_step == 1)) {
-      to_.copy_strided_rows(
-          {to_base_, from_base_, dst_offsets_, src_offsets_, rows_, cols_, dst_step, src_step});
+      to_.copy_strided_rows({to_base_, from_base_, dst_offsets_, src_offsets_, rows_, cols_,
+                             dst_step, src_step, plan_.regime_, SourceTable()});
       return true;
     }
     const std::byte* dense = GatherRows();
@@ -220,10 +275,10 @@ class PlanRunner::BlockRunner {
     FillRegular(cols_ * dst_item_, rows_, scratch_offsets_);
     if (dst_step == 1) {
       to_.copy_rows(
-          {to_base_, dense, dst_offsets_, scratch_offsets_, rows_, cols_ * dst_item_, false});
+          {to_base_, dense, dst_offsets_, scratch_offsets_, rows_, cols_ * dst_item_, Regime::kL2});
     } else {
-      to_.copy_strided_rows(
-          {to_base_, dense, dst_offsets_, scratch_offsets_, rows_, cols_, dst_step, 1});
+      to_.copy_strided_rows({to_base_, dense, dst_offsets_, scratch_offsets_, rows_, cols_,
+                             dst_step, 1, Regime::kL2});
     }
     return true;
   }
@@ -231,12 +286,12 @@ class PlanRunner::BlockRunner {
   // The block's source rows, densely packed in scratch_[0].
   const std::byte* GatherRows() {
     FillRegular(cols_ * src_item_, rows_, scratch_offsets_);
-    if (col_axis_.src_stride == 1) {
+    if (col_axis_.src_stride == 1 && !IsTabled()) {
       from_.copy_rows({scratch_[0], from_base_, scratch_offsets_, src_offsets_, rows_,
-                       cols_ * src_item_, false});
+                       cols_ * src_item_, Regime::kL2});
     } else {
       from_.copy_strided_rows({scratch_[0], from_base_, scratch_offsets_, src_offsets_, rows_,
-                               cols_, 1, col_axis_.src_stride});
+                               cols_, 1, col_axis_.src_stride, Regime::kL2, SourceTable()});
     }
     return scratch_[0];
   }
@@ -246,8 +301,16 @@ class PlanRunner::BlockRunner {
   bool TransposeBlock() {
     // The plan knows that rows begin alike within their lines, the address says where.
     const bool aligned = reinterpret_cast<std::uintptr_t>(to_base_) % 64 == 0;
-    TransposeJob job{to_base_, from_base_, src_offsets_,      dst_offsets_,
-                     rows_,    cols_,      plan_.full_lines_, plan_.stream_ && aligned};
+    TransposeJob job{to_base_,
+                     from_base_,
+                     src_offsets_,
+                     dst_offsets_,
+                     rows_,
+                     cols_,
+                     plan_.full_lines_,
+                     plan_.stream_ && aligned,
+                     plan_.prefetch_bytes_,
+                     plan_.prefetch_rows_};
     std::byte* unused = scratch_[0];
     if (cast_ != nullptr) {
       if (!CastRowsToScratch()) return false;
@@ -263,7 +326,7 @@ class PlanRunner::BlockRunner {
     if (row_axis_.dst_stride != 1) {
       TransposeAndScatter(job, unused);
     } else if (plan_.pack_) {
-      TransposeAndCopyOut(job);
+      TransposeAndCopyOut(job, unused);
     } else {
       to_.transpose(job);
     }
@@ -272,11 +335,32 @@ class PlanRunner::BlockRunner {
 
   // The block's source rows, converted, densely packed in scratch_[1].
   bool CastRowsToScratch() {
-    if (col_axis_.src_stride != 1 || cols_ < kDirectCast) {
+    if (col_axis_.src_stride != 1 || plan_.cols_ < kDirectCast) {
       return CastDense(scratch_[1], GatherRows());
     }
     FillRegular(cols_ * dst_item_, rows_, scratch_offsets_);
-    return cast_({scratch_[1], from_base_, scratch_offsets_, src_offsets_, rows_, cols_});
+    if (plan_.regime_ != Regime::kMemory) {
+      return cast_({scratch_[1], from_base_, scratch_offsets_, src_offsets_, rows_, cols_});
+    }
+    // The hardware does not follow so many short rows.
+    constexpr std::int64_t kStrip = 16;
+    for (std::int64_t r = 0; r < rows_; r += kStrip) {
+      PrefetchRows(r + kRowsAhead, kStrip);
+      if (!cast_({scratch_[1], from_base_, scratch_offsets_ + r, src_offsets_ + r,
+                  std::min(kStrip, rows_ - r), cols_})) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Asks for the block's columns of `count` rows from `row` on, as far as they are known.
+  void PrefetchRows(std::int64_t row, std::int64_t count) const {
+    const std::int64_t end = std::min(row + count, rows_known_);
+    for (std::int64_t r = row; r < end; ++r) {
+      const std::byte* const line = from_base_ + src_offsets_[r];
+      for (std::int64_t b = 0; b < cols_ * src_item_; b += kLineBytes) __builtin_prefetch(line + b);
+    }
   }
 
   // Converts the block's elements as one run.
@@ -290,20 +374,20 @@ class PlanRunner::BlockRunner {
     job.dst_offsets = more_offsets_;
     job.stream = false;
     to_.transpose(job);
-    to_.copy_strided_rows(
-        {to_base_, scratch, dst_offsets_, more_offsets_, cols_, rows_, row_axis_.dst_stride, 1});
+    to_.copy_strided_rows({to_base_, scratch, dst_offsets_, more_offsets_, cols_, rows_,
+                           row_axis_.dst_stride, 1, Regime::kL2});
   }
 
-  // Where destination rows alias in the caches: a dense block first, then each of its rows as one
-  // long run.
-  void TransposeAndCopyOut(TransposeJob job) {
-    FillRegular(kPackedPitch, cols_, more_offsets_);
-    job.dst = scratch_[0];
+  // Where destination rows alias in the caches, or are written past them: a dense block first, then
+  // each of its rows as one long run.
+  void TransposeAndCopyOut(TransposeJob job, std::byte* scratch) {
+    FillRegular(rows_ * dst_item_ + kRowPadding, cols_, more_offsets_);
+    job.dst = scratch;
     job.dst_offsets = more_offsets_;
     job.stream = false;
     to_.transpose(job);
-    to_.copy_rows({to_base_, scratch_[0], dst_offsets_, more_offsets_, cols_, rows_ * dst_item_,
-                   plan_.stream_});
+    to_.copy_rows(
+        {to_base_, scratch, dst_offsets_, more_offsets_, cols_, rows_ * dst_item_, plan_.regime_});
   }
 
   const CopyPlan& plan_;
@@ -320,10 +404,12 @@ class PlanRunner::BlockRunner {
   CastRows cast_ = nullptr;
 
   std::int64_t rows_ = 0;
+  std::int64_t rows_known_ = 0;
   std::int64_t cols_ = 0;
   std::byte* to_base_ = nullptr;
   const std::byte* from_base_ = nullptr;
   std::int64_t filled_col_block_ = -1;
+  bool table_filled_ = false;
 
   // Uninitialised on purpose: only what a block needs is written, before it is read.
   std::int64_t src_offsets_[kMaxTableEntries];
@@ -369,17 +455,22 @@ bool PlanRunner::RunContiguous(const CopyPlan& plan, std::byte* dst, const std::
   const CopyRows copy = CopyKernelsFor(ActiveTargetKind(), plan.dst_item_bytes_).copy_rows;
   if (plan.dst_dtype_ != plan.src_dtype_) {
     const CastRows cast = CastRowsFor(ActiveTargetKind(), plan.src_dtype_, plan.dst_dtype_);
-    if (!plan.stream_) return cast({to, from, &kNoOffset, &kNoOffset, 1, count});
+    if (plan.regime_ != Regime::kMemory) return cast({to, from, &kNoOffset, &kNoOffset, 1, count});
     return StreamCast(cast, copy, to, plan.dst_item_bytes_, from, plan.src_item_bytes_, count);
   }
   const std::int64_t bytes = count * plan.dst_item_bytes_;
-  if (plan.stream_) {
-    copy({to, from, &kNoOffset, &kNoOffset, 1, bytes, true});
+  if (plan.regime_ == Regime::kMemory) {
+    copy({to, from, &kNoOffset, &kNoOffset, 1, bytes, Regime::kMemory});
   } else {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
   }
   return true;
 }
+
+// What CopyPlan::RunUnits documents.
+static_assert(sizeof(CopyPlan) + 4 * kMaxTableEntries * sizeof(std::int64_t) + 2 * kScratchBytes +
+                  16 * 1024 <=
+              168 * 1024);
 
 // Not inlined: its stack is for plans that have blocks.
 [[gnu::noinline]] bool PlanRunner::RunBlocks(const CopyPlan& plan, std::byte* dst,
@@ -391,7 +482,7 @@ bool PlanRunner::RunContiguous(const CopyPlan& plan, std::byte* dst, const std::
 
 bool PlanRunner::Run(const CopyPlan& plan, std::byte* dst, const std::byte* src, std::int64_t begin,
                      std::int64_t end) {
-  const auto run = [&] {
+  const auto run_units = [&] {
     switch (plan.strategy_) {
       case CopyPlan::Strategy::kNothing:
         return true;
@@ -402,6 +493,11 @@ bool PlanRunner::Run(const CopyPlan& plan, std::byte* dst, const std::byte* src,
       default:
         return RunBlocks(plan, dst, src, begin, end);
     }
+  };
+  const auto run = [&] {
+    const bool all_fit = run_units();
+    if (plan.regime_ == Regime::kMemory) FenceStreams();
+    return all_fit;
   };
   if (plan.dst_dtype_ == plan.src_dtype_) return run();
   const ScopedDefaultFpEnvironment environment;

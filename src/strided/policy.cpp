@@ -1,40 +1,54 @@
 #include "strided/internal/policy.h"
 
-#include <unistd.h>
+#include <algorithm>
 
 namespace engine::strided {
 namespace {
 
 constexpr std::int64_t kKiB = 1024;
-constexpr std::int64_t kMiB = 1024 * kKiB;
-
-CacheSizes ReadCacheSizes() {
-  const auto size_or = [](int name, std::int64_t fallback) {
-    const long bytes = sysconf(name);
-    return bytes > 0 ? std::int64_t{bytes} : fallback;
-  };
-  return {size_or(_SC_LEVEL2_CACHE_SIZE, kMiB), size_or(_SC_LEVEL3_CACHE_SIZE, 32 * kMiB)};
-}
 
 // Whether rows at this distance share few cache sets: a multiple of a power of two from `bytes` on.
 bool IsMultiple(std::int64_t row_bytes, std::int64_t bytes) {
   return row_bytes != 0 && row_bytes % bytes == 0;
 }
 
-}  // namespace
-
-const CacheSizes& SystemCacheSizes() {
-  static const CacheSizes sizes = ReadCacheSizes();
-  return sizes;
+TransposePolicy ChooseForMemory(const TransposeShape& shape) {
+  TransposePolicy policy;
+  policy.stream = shape.dst_rows_line_aligned;
+  policy.full_lines = true;
+  const std::int64_t tile_rows = kLineBytes / shape.item_bytes;
+  if (IsMultiple(shape.dst_row_bytes, 4 * kKiB)) {
+    // Few destination rows at a time, in long pieces.
+    policy.block_rows = 512;
+    policy.block_cols = 64;
+  } else {
+    policy.block_rows = 256;
+    policy.block_cols = kMaxBlock;
+  }
+  // The hardware follows long rows only, and not so many at once.
+  constexpr std::int64_t kShortRowBytes = 512;
+  if (std::min(policy.block_cols, shape.cols) <= kShortRowBytes / shape.item_bytes) {
+    policy.prefetch_rows = tile_rows;
+  } else {
+    policy.prefetch_bytes = 256;
+  }
+  return policy;
 }
 
-bool PaysToStream(std::int64_t total_bytes) { return total_bytes > SystemCacheSizes().last_level; }
+}  // namespace
+
+Regime RegimeOf(std::int64_t total_bytes) {
+  const CacheSizes& sizes = SystemCacheSizes();
+  if (total_bytes <= sizes.l2) return Regime::kL2;
+  // The rest of the last level holds what others use.
+  return total_bytes <= sizes.last_level / 4 * 3 ? Regime::kLastLevel : Regime::kMemory;
+}
 
 TransposePolicy ChooseTranspose(const TransposeShape& shape) {
+  const Regime regime = RegimeOf(shape.total_bytes);
+  if (regime == Regime::kMemory) return ChooseForMemory(shape);
   TransposePolicy policy;
-  const bool streams = PaysToStream(shape.total_bytes);
-  const bool in_l2 = !streams && shape.total_bytes <= SystemCacheSizes().l2;
-  if (IsMultiple(shape.dst_row_bytes, 4 * kKiB) && !streams) {
+  if (IsMultiple(shape.dst_row_bytes, 4 * kKiB)) {
     // Every destination row maps to the same sets: write long pieces of one at a time.
     policy.pack = true;
     policy.full_lines = true;
@@ -42,11 +56,10 @@ TransposePolicy ChooseTranspose(const TransposeShape& shape) {
     policy.block_cols = kPackedCols;
     return policy;
   }
-  policy.stream = streams && shape.dst_rows_line_aligned;
-  policy.full_lines = IsMultiple(shape.src_row_bytes, in_l2 ? 4 * kKiB : 256);
+  policy.full_lines = IsMultiple(shape.src_row_bytes, regime == Regime::kL2 ? 4 * kKiB : 256);
   policy.block_rows = 256;
-  policy.block_cols = streams ? kMaxBlock : 1024;
-  if (in_l2) policy.block_rows = policy.block_cols = kMaxBlock;
+  policy.block_cols = 1024;
+  if (regime == Regime::kL2) policy.block_rows = policy.block_cols = kMaxBlock;
   return policy;
 }
 

@@ -25,7 +25,9 @@ void CopyStridedRowsScalar(const StridedRowsJob& job) {
     std::byte* const dst = job.dst + job.dst_offsets[r];
     const std::byte* const src = job.src + job.src_offsets[r];
     for (std::int64_t c = 0; c < job.cols; ++c) {
-      std::memcpy(dst + c * job.dst_step * kItem, src + c * job.src_step * kItem, kItemBytes);
+      const std::int64_t from =
+          job.src_table != nullptr ? job.src_table[c] : c * job.src_step * kItem;
+      std::memcpy(dst + c * job.dst_step * kItem, src + from, kItemBytes);
     }
   }
 }
@@ -42,8 +44,22 @@ void TransposeScalar(const TransposeJob& job) {
 }
 
 template <std::size_t kItemBytes>
+void InterleaveScalar(const InterleaveJob& job) {
+  constexpr auto kItem = static_cast<std::int64_t>(kItemBytes);
+  for (std::int64_t i = 0; i < job.count; ++i) {
+    for (std::int64_t k = 0; k < job.channels; ++k) {
+      const std::int64_t in_plane = k * job.plane_bytes + i * kItem;
+      const std::int64_t in_pixel = (i * job.channels + k) * kItem;
+      std::memcpy(job.dst + (job.to_planes ? in_plane : in_pixel),
+                  job.src + (job.to_planes ? in_pixel : in_plane), kItemBytes);
+    }
+  }
+}
+
+template <std::size_t kItemBytes>
 CopyKernels KernelsOfItem() {
-  return {CopyRowsScalar, CopyStridedRowsScalar<kItemBytes>, TransposeScalar<kItemBytes>};
+  return {CopyRowsScalar, CopyStridedRowsScalar<kItemBytes>, TransposeScalar<kItemBytes>,
+          InterleaveScalar<kItemBytes>};
 }
 
 template <CastElement Src, CastElement Dst>

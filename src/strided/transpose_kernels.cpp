@@ -175,6 +175,33 @@ HWY_INLINE void TransposeTiles(D d, const std::byte* const* rows, std::byte* dst
   }
 }
 
+// What TransposeJob says of prefetching, for the `count` rows from `row` on.
+class TilePrefetch {
+ public:
+  TilePrefetch(const TransposeJob& job, int64_t row, int64_t count, int64_t item_bytes)
+      : src_(job.src),
+        offsets_(job.src_offsets + row + job.prefetch_rows),
+        count_(row + job.prefetch_rows + count <= job.rows ? count : 0),
+        item_bytes_(item_bytes),
+        ahead_(job.prefetch_bytes),
+        row_bytes_(job.cols * item_bytes) {}
+
+  // Called at each tile; a line of the source may span several.
+  HWY_INLINE void Ask(int64_t col) const {
+    const int64_t byte = col * item_bytes_;
+    if (byte % kLineBytes != 0 || byte + ahead_ >= row_bytes_) return;
+    for (int64_t i = 0; i < count_; ++i) hwy::Prefetch(src_ + offsets_[i] + byte + ahead_);
+  }
+
+ private:
+  const std::byte* src_;
+  const int64_t* offsets_;
+  int64_t count_;
+  int64_t item_bytes_;
+  int64_t ahead_;
+  int64_t row_bytes_;
+};
+
 // The N rows from `row` on; at least L columns. The last tile overlaps its predecessor, and is then
 // stored through the caches.
 template <size_t kQ, bool kStream, class D>
@@ -187,8 +214,10 @@ HWY_NOINLINE void TransposeStrip(D d, const TransposeJob& job, int64_t row) {
     rows[i] = job.src + job.src_offsets[row + static_cast<int64_t>(i)];
   }
   std::byte* const dst = job.dst + row * int64_t{sizeof(T)};
+  [[maybe_unused]] const TilePrefetch prefetch(job, kStream ? row : 0, kRows, sizeof(T));
   int64_t c = 0;
   for (; c + kItems * int64_t{kQ} <= job.cols; c += kItems * int64_t{kQ}) {
+    if constexpr (kStream) prefetch.Ask(c);
     TransposeTiles<kQ, kStream>(d, rows, dst, job.dst_offsets, c);
   }
   if constexpr (kQ > 1) {
@@ -230,14 +259,15 @@ template <typename T>
 void TransposeMatrix(const TransposeJob& job) {
   const hn::ScalableTag<T> d;
   if (job.cols < int64_t{16 / sizeof(T)}) return TransposeElements<T>(job);
+  // A narrower vector would bypass the caches with parts of lines.
+  const bool stream = job.stream && hn::MaxLanes(d) * sizeof(T) == kLineBytes;
   // Loads as wide as leave all vectors of a tile in registers: 16 at most.
   constexpr size_t kQ = HWY_MIN(kMaxBlocksPerLoad, sizeof(T) == 1 ? 1 : sizeof(T) == 2 ? 2 : 4);
   if (kQ > 1 && job.full_lines) {
-    job.stream ? TransposeRows<kQ, true>(d, job) : TransposeRows<kQ, false>(d, job);
+    stream ? TransposeRows<kQ, true>(d, job) : TransposeRows<kQ, false>(d, job);
   } else {
-    job.stream ? TransposeRows<1, true>(d, job) : TransposeRows<1, false>(d, job);
+    stream ? TransposeRows<1, true>(d, job) : TransposeRows<1, false>(d, job);
   }
-  if (job.stream) hwy::FlushStream();
 }
 
 #endif  // HWY_TARGET != HWY_SCALAR

@@ -111,6 +111,23 @@ class Shape {
   // Valid until this object changes or dies.
   [[nodiscard]] constexpr std::span<const std::int64_t> dims() const { return dims_.values(); }
 
+  // Makes each axis as long as `extents` says. None gets longer, so nothing can overflow. The
+  // one edit that other modules' views need, public because this layer cannot name them as friends:
+  // FromDims would multiply with checks and return an error that cannot occur. Tensor, which is a
+  // friend, also drops, inserts and reorders axes.
+  // CHECKs extents.size() == rank() and 0 <= extents[i] <= dim(i).
+  constexpr void ShrinkTo(std::span<const std::int64_t> extents) {
+    ENGINE_CHECK(extents.size() == dims().size(), "ShrinkTo: {} extents for {} axes",
+                 extents.size(), rank());
+    for (int i = 0; i < rank(); ++i) {
+      const std::int64_t extent = extents[static_cast<std::size_t>(i)];
+      ENGINE_CHECK(extent >= 0 && extent <= dims_[i], "ShrinkTo: extent {} is outside [0, {}]",
+                   extent, dims_[i]);
+      dims_[i] = extent;
+    }
+    Recount();
+  }
+
   friend constexpr bool operator==(const Shape&, const Shape&) = default;
 
  private:

@@ -37,10 +37,10 @@ void DrawMostlySmall(Draw& draw, const tensor::Shape& shape, tensor::DataType dt
                      const tensor::Strides& strides, std::byte* data) {
   const std::int64_t rarity = draw(0, 2) * shape.numel();  // 0: no exception
   const int item_bytes = tensor::itemsize(dtype);
-  reference::ForEachCoordinates(shape, [&](const tensor::DimVector& coordinates) {
+  reference::ForEachElement(shape, strides, strides, [&](std::int64_t at, std::int64_t) {
     if (rarity > 0 && draw(0, rarity) == 0) return;
     const auto small = static_cast<std::uint64_t>(draw(0, 127));
-    reference::StoreBits(data + reference::OffsetAt(coordinates, strides) * item_bytes,
+    reference::StoreBits(data + at * item_bytes,
                          *reference::ConvertBits(dtype, tensor::DataType::kUInt8, small),
                          item_bytes);
   });
@@ -64,18 +64,20 @@ bool RunInPieces(Draw& draw, const strided::CopyPlan& plan, void* dst, const voi
 
 }  // namespace internal
 
-// Draws shape, layouts, misalignment, contents and a partition of the plan's units for this pair of
-// dtypes. Returns what differs from the reference; empty when nothing does. Checked: the verdict,
-// the whole destination storage (on a failure: everything but the view's elements), and the
-// offender's index.
+// Draws layouts, misalignment, contents and a partition of the plan's units for this shape and pair
+// of dtypes; the source may overlap itself, or repeat along axes. `alias` as in DrawLayout. Returns
+// what differs from the reference; empty when nothing does. Checked: the verdict, the whole
+// destination storage (on a failure: everything but the view's elements), and the offender's index.
 template <typename Draw>
 [[nodiscard]] std::string CopyPlanTrial(Draw& draw, tensor::DataType dst_dtype,
-                                        tensor::DataType src_dtype, std::int64_t max_numel) {
+                                        tensor::DataType src_dtype, const tensor::Shape& shape,
+                                        std::int64_t alias = 1) {
   const int dst_bytes = tensor::itemsize(dst_dtype);
   const int src_bytes = tensor::itemsize(src_dtype);
-  const tensor::Shape shape = DrawShape(draw, max_numel);
-  const DrawnLayout dst = DrawLayout(draw, shape, /*may_overlap=*/false);
-  const DrawnLayout src = DrawLayout(draw, shape, /*may_overlap=*/draw(0, 3) == 0);
+  const DrawnLayout dst = DrawLayout(draw, shape, /*may_overlap=*/false, alias);
+  const bool may_overlap = draw(0, 3) == 0;
+  DrawnLayout src = DrawLayout(draw, shape, may_overlap, alias);
+  if (may_overlap && draw(0, 1) == 0) DrawRepeatedAxes(draw, src);
   const std::int64_t dst_start = draw(0, 7) + dst.first * dst_bytes;
   const std::int64_t src_start = draw(0, 7) + src.first * src_bytes;
   std::vector<std::byte> source = internal::DrawBytes(draw, 7 + src.storage_size * src_bytes);
@@ -106,10 +108,9 @@ template <typename Draw>
   }
   if (offender.has_value()) {
     // The view's elements are unspecified: compare the rest.
-    reference::ForEachCoordinates(shape, [&](const tensor::DimVector& coordinates) {
-      const std::int64_t at = dst_start + reference::OffsetAt(coordinates, dst.strides) * dst_bytes;
-      reference::StoreBits(actual.data() + at, 0, dst_bytes);
-      reference::StoreBits(expected.data() + at, 0, dst_bytes);
+    reference::ForEachElement(shape, dst.strides, dst.strides, [&](std::int64_t at, std::int64_t) {
+      reference::StoreBits(actual.data() + dst_start + at * dst_bytes, 0, dst_bytes);
+      reference::StoreBits(expected.data() + dst_start + at * dst_bytes, 0, dst_bytes);
     });
   }
   const auto difference = std::mismatch(actual.begin(), actual.end(), expected.begin());
@@ -118,6 +119,13 @@ template <typename Draw>
                      difference.first - actual.begin(), dst_start,
                      static_cast<unsigned>(*difference.first),
                      static_cast<unsigned>(*difference.second));
+}
+
+// The same for a drawn shape of at most `max_numel` elements.
+template <typename Draw>
+[[nodiscard]] std::string CopyPlanTrial(Draw& draw, tensor::DataType dst_dtype,
+                                        tensor::DataType src_dtype, std::int64_t max_numel) {
+  return CopyPlanTrial(draw, dst_dtype, src_dtype, DrawShape(draw, max_numel));
 }
 
 }  // namespace engine::testing

@@ -7,6 +7,7 @@
 #define ENGINE_TESTING_RANDOM_LAYOUT_H_
 
 #include <cstdint>
+#include <iterator>
 #include <random>
 #include <span>
 #include <utility>
@@ -51,10 +52,36 @@ template <typename Draw>
   return *tensor::Shape::FromDims(dims.values());
 }
 
-// Axes in any memory order, with gaps; the strides of axes of extent 1 are arbitrary. Distinct
-// elements have distinct offsets unless `may_overlap`.
+// Rank 1 to 4, extents next to those at which vectors, register tiles, cache blocks and tables end,
+// or prime; at most `max_numel` elements.
 template <typename Draw>
-[[nodiscard]] DrawnLayout DrawLayout(Draw& draw, const tensor::Shape& shape, bool may_overlap) {
+[[nodiscard]] tensor::Shape DrawShapeNearBlocks(Draw& draw, std::int64_t max_numel) {
+  constexpr std::int64_t kEdges[] = {4,   8,   16,   32,   48,   64,   128,
+                                     256, 512, 1024, 1984, 2016, 2048, 4096};
+  constexpr std::int64_t kPrimes[] = {2, 3, 5, 7, 11, 13, 37, 61, 127, 251, 509, 1999, 4093};
+  tensor::DimVector dims;
+  std::int64_t numel = 1;
+  for (std::int64_t rank = draw(1, 4); rank > 0; --rank) {
+    std::int64_t dim = 0;
+    do {
+      dim = draw(0, 2) == 0 ? kPrimes[draw(0, std::ssize(kPrimes) - 1)]
+                            : kEdges[draw(0, std::ssize(kEdges) - 1)] + draw(-1, 1);
+    } while (dim > max_numel / numel && max_numel / numel > 1);
+    if (dim > max_numel / numel) dim = 1;
+    numel *= dim;
+    dims.push_back(dim);
+  }
+  // The long axes come first as drawn: let any be the innermost.
+  for (int i = dims.size() - 1; i > 0; --i) std::swap(dims[i], dims[static_cast<int>(draw(0, i))]);
+  return *tensor::Shape::FromDims(dims.values());
+}
+
+// Axes in any memory order, with gaps; the strides of axes of extent 1 are arbitrary. Distinct
+// elements have distinct offsets unless `may_overlap`. Strides of half of `alias` and more become
+// multiples of it, so that rows can be made to share cache sets, or begin alike within lines.
+template <typename Draw>
+[[nodiscard]] DrawnLayout DrawLayout(Draw& draw, const tensor::Shape& shape, bool may_overlap,
+                                     std::int64_t alias = 1) {
   const int rank = shape.rank();
   DrawnLayout layout;
   std::vector<int> inner_to_outer;
@@ -78,12 +105,21 @@ template <typename Draw>
     std::int64_t stride = reach;
     if (gaps) stride += draw(0, 2) == 0 ? draw(0, 3) : 0;
     if (may_overlap) stride = draw(1, stride);
+    if (stride >= (alias + 1) / 2) stride = (stride + alias - 1) / alias * alias;
     layout.strides[axis] = stride;
     if (shape.dim(axis) > 1) reach += (shape.dim(axis) - 1) * stride;
   }
   layout.first = draw(0, 9);
   layout.storage_size = layout.first + reach + draw(0, 9);
   return layout;
+}
+
+// Repeats the layout along some axes: their stride becomes 0.
+template <typename Draw>
+void DrawRepeatedAxes(Draw& draw, DrawnLayout& layout) {
+  for (int i = 0; i < layout.strides.size(); ++i) {
+    if (draw(0, 2) == 0) layout.strides[i] = 0;
+  }
 }
 
 }  // namespace engine::testing

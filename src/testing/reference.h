@@ -195,6 +195,21 @@ void ForEachCoordinates(const tensor::Shape& shape, Visit&& visit,
   return offset;
 }
 
+// Calls visit(a, b) for every element in logical order: its offset in two equal-shaped layouts.
+template <typename Visit>
+void ForEachElement(const tensor::Shape& shape, const tensor::Strides& a_strides,
+                    const tensor::Strides& b_strides, const Visit& visit, int axis = 0,
+                    std::int64_t a = 0, std::int64_t b = 0) {
+  if (axis == shape.rank()) {
+    visit(a, b);
+    return;
+  }
+  for (std::int64_t i = 0; i < shape.dim(axis); ++i) {
+    ForEachElement(shape, a_strides, b_strides, visit, axis + 1, a + i * a_strides[axis],
+                   b + i * b_strides[axis]);
+  }
+}
+
 // dst[i] = convert(src[i]) for every element that is representable. Returns the logical index of
 // the first one that is not.
 inline std::optional<std::int64_t> ConvertStrided(const tensor::Shape& shape, DataType dst_dtype,
@@ -205,10 +220,9 @@ inline std::optional<std::int64_t> ConvertStrided(const tensor::Shape& shape, Da
   const int src_bytes = tensor::itemsize(src_dtype);
   std::optional<std::int64_t> first_offender;
   std::int64_t logical_index = 0;
-  ForEachCoordinates(shape, [&](const tensor::DimVector& coordinates) {
-    const auto* const from =
-        static_cast<const std::byte*>(src) + OffsetAt(coordinates, src_strides) * src_bytes;
-    auto* const to = static_cast<std::byte*>(dst) + OffsetAt(coordinates, dst_strides) * dst_bytes;
+  ForEachElement(shape, dst_strides, src_strides, [&](std::int64_t to_at, std::int64_t from_at) {
+    const auto* const from = static_cast<const std::byte*>(src) + from_at * src_bytes;
+    auto* const to = static_cast<std::byte*>(dst) + to_at * dst_bytes;
     const std::optional<std::uint64_t> converted =
         ConvertBits(dst_dtype, src_dtype, LoadBits(from, src_bytes));
     if (converted.has_value()) {

@@ -184,6 +184,22 @@ TEST(ShapeFromDimsTest, RankAboveEight) {
 }
 
 // P30: extents of 1, and any extent of an empty shape, put no condition on their stride.
+TEST(ShapeShrinkTest, KeepsTheCount) {
+  Shape shape = {4, 5, 6};
+  shape.ShrinkTo(std::vector<std::int64_t>{4, 2, 1});
+  EXPECT_EQ(shape, Shape({4, 2, 1}));
+  EXPECT_EQ(shape.numel(), 8);
+  shape.ShrinkTo(std::vector<std::int64_t>{3, 0, 1});
+  EXPECT_EQ(shape.numel(), 0);
+  // An element count near the largest, made small.
+  Shape large = {std::int64_t{1} << 31, std::int64_t{1} << 31};
+  large.ShrinkTo(std::vector<std::int64_t>{1, std::int64_t{1} << 31});
+  EXPECT_EQ(large.numel(), std::int64_t{1} << 31);
+  Shape scalar;
+  scalar.ShrinkTo({});
+  EXPECT_EQ(scalar.numel(), 1);
+}
+
 TEST(IsContiguousTest, SizeOneAndSizeZeroAxes) {
   EXPECT_TRUE(IsContiguous(Shape{1}, Strides{3}));
   EXPECT_TRUE(IsContiguous(Shape{1, 3, 1, 4, 1}, Strides{0, 4, 0, 1, 0}));
@@ -315,6 +331,15 @@ TEST_F(ShapeDeathTest, DimOutOfRange) {
   EXPECT_DEATH(static_cast<void>(shape.dim(2)), "dim: index 2 is outside \\[0, 2\\)");
   EXPECT_DEATH(static_cast<void>(shape.dim(-1)), "dim: index -1 is outside \\[0, 2\\)");
   EXPECT_DEATH(static_cast<void>(Shape().dim(0)), "dim: index 0 is outside \\[0, 0\\)");
+}
+
+TEST_F(ShapeDeathTest, ShrinkingToLongerOrOtherAxes) {
+  Shape shape = {2, 3};
+  EXPECT_DEATH(shape.ShrinkTo(std::vector<std::int64_t>{2}), "ShrinkTo: 1 extents for 2 axes");
+  EXPECT_DEATH(shape.ShrinkTo(std::vector<std::int64_t>{2, 4}),
+               "ShrinkTo: extent 4 is outside \\[0, 3\\]");
+  EXPECT_DEATH(shape.ShrinkTo(std::vector<std::int64_t>{-1, 3}),
+               "ShrinkTo: extent -1 is outside \\[0, 2\\]");
 }
 
 TEST_F(ShapeDeathTest, IsContiguousOfDifferentRanks) {

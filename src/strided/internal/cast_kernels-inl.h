@@ -295,14 +295,11 @@ HWY_INLINE bool CastBlocks(Dst* HWY_RESTRICT dst, const Src* HWY_RESTRICT src, i
          hn::AllTrue(du, hn::Eq(hn::ShiftRight<kIgnoredBits>(misfits), hn::Zero(du)));
 }
 
-// Any count: short runs go through padded copies, so that no byte outside the run is touched.
+// Fewer elements than a block go through padded copies, so that no byte outside the run is touched.
 // Padding is zero, which every type represents.
 template <typename Src, typename Dst>
-bool CastThroughFloat(std::byte* dst, const std::byte* src, int64_t count) {
+HWY_NOINLINE bool CastShortRun(std::byte* dst, const std::byte* src, int64_t count) {
   constexpr int64_t kBlock = kVectorsPerStore<Dst> * kLanes;
-  if (HWY_LIKELY(count >= kBlock)) {
-    return CastBlocks(reinterpret_cast<Dst*>(dst), reinterpret_cast<const Src*>(src), count);
-  }
   alignas(64) Src padded_src[kBlock];
   alignas(64) Dst padded_dst[kBlock];
   std::memset(padded_src, 0, sizeof(padded_src));
@@ -310,6 +307,16 @@ bool CastThroughFloat(std::byte* dst, const std::byte* src, int64_t count) {
   const bool all_fit = CastBlocks(padded_dst, padded_src, kBlock);
   std::memcpy(dst, padded_dst, static_cast<size_t>(count) * sizeof(Dst));
   return all_fit;
+}
+
+// Any count. Inlined into the loop over rows: a call per row of 64 elements costs as much as they
+// do.
+template <typename Src, typename Dst>
+HWY_INLINE bool CastThroughFloat(std::byte* dst, const std::byte* src, int64_t count) {
+  if (HWY_UNLIKELY(count < kVectorsPerStore<Dst> * kLanes)) {
+    return CastShortRun<Src, Dst>(dst, src, count);
+  }
+  return CastBlocks(reinterpret_cast<Dst*>(dst), reinterpret_cast<const Src*>(src), count);
 }
 
 // --- plain loops that the compiler vectorises for the target ---

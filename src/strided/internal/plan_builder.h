@@ -16,9 +16,15 @@ class PlanBuilder {
   void Build(const Layout& layout);
 
  private:
-  void BuildRows(const Layout& layout);
+  // Rows along the given axis.
+  void BuildRows(const Layout& layout, int inner_axis);
+  // These return false, and leave the plan alone, when the layout is not theirs.
+  [[nodiscard]] bool BuildInterleave(const Layout& layout);
+  [[nodiscard]] bool BuildTable(const Layout& layout);
   // False when the matrices are too small to be worth it.
   [[nodiscard]] bool BuildTranspose(const Layout& layout, int src_inner);
+  // Blocks that fit the scratch memory.
+  void SetStagedBlocks(const Axis& row_axis, const Axis& col_axis);
   // Cuts rows and columns into blocks of the given sizes and counts the units; a last block takes
   // over a remainder below `min_block`.
   void SetBlocks(std::int64_t block_rows, std::int64_t block_cols, std::int64_t min_block);

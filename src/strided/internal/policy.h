@@ -1,6 +1,6 @@
-// strided/internal/policy.h: how a normalised layout is traversed: the strategy, the blocks, the
-// order, and whether stores bypass the caches. A function of item size, strides and total size;
-// docs/design/strided.md cites the measurements behind each constant.
+// strided/internal/policy.h: the numbers behind a plan: regimes, blocks, the order of a transpose,
+// and whether stores bypass the caches. A function of item size, strides and total size; which
+// strategy a layout takes is in plan_builder.cpp. docs/design/strided.md cites measurements.
 #ifndef ENGINE_STRIDED_INTERNAL_POLICY_H_
 #define ENGINE_STRIDED_INTERNAL_POLICY_H_
 
@@ -17,23 +17,50 @@ struct CacheSizes {
 // Of this machine; asked of the system once.
 [[nodiscard]] const CacheSizes& SystemCacheSizes();
 
+// Of every CPU that has vector kernels.
+inline constexpr std::int64_t kLineBytes = 64;
+
+// Where the bytes that a plan reads and writes fit.
+enum class Regime : std::uint8_t {
+  kL2,
+  kLastLevel,
+  kMemory,  // stores bypass the caches where whole lines are written
+};
+
+[[nodiscard]] Regime RegimeOf(std::int64_t total_bytes);
+
 // Tables of offsets on the stack hold this many rows or columns; blocks are smaller by what a last
 // block may take over from its successor (kMinBlock - 1).
 inline constexpr std::int64_t kMaxTableEntries = 2048;
 inline constexpr std::int64_t kMinBlock = 32;
 inline constexpr std::int64_t kMaxBlock = 1984;
-// Blocks that are gathered, converted or scattered go through scratch memory of this many elements.
+// Rows that are gathered or converted go through scratch memory of this many elements of 8 bytes;
+// transposes, through as many bytes.
 inline constexpr std::int64_t kScratchElements = 4096;
-inline constexpr std::int64_t kStagedBlock = 64;  // its square is kScratchElements
+inline constexpr std::int64_t kStagedRows = 64;  // a multiple, unless there are fewer
+inline constexpr std::int64_t kStagedCols = 256;
+inline constexpr std::int64_t kStagedColsInMemory = 128;
+// A scratch block: its elements, and a line for each packed row, so that they do not alias.
+inline constexpr std::int64_t kScratchDataBytes = kScratchElements * 8;
+inline constexpr std::int64_t kRowPadding = 64;
+inline constexpr std::int64_t kScratchBytes = kScratchDataBytes + kStagedColsInMemory * kRowPadding;
 // Runs at least this long are converted where they are; shorter ones are packed together first.
 inline constexpr std::int64_t kDirectCast = 16;
-// A packed block: rows of 512 bytes, each padded by a line so that they do not alias, and as many
-// as the scratch memory holds.
+// A packed block: rows of 512 bytes, and as many as the scratch memory holds.
 inline constexpr std::int64_t kPackedRowBytes = 512;
-inline constexpr std::int64_t kPackedPitch = kPackedRowBytes + 64;
 inline constexpr std::int64_t kPackedCols = 48;
 // Matrices with fewer elements than this, one after another, are not worth a block each.
 inline constexpr std::int64_t kMinMatrix = 128;
+// Rows shorter than this are joined, and their elements found by a table of at most kMaxTabled.
+inline constexpr std::int64_t kShortRow = 16;
+inline constexpr std::int64_t kShortRun =
+    8;  // likewise, for rows that are contiguous on both sides
+inline constexpr std::int64_t kMaxTabled = 1024;
+// The least of a matrix's sides that a register tile takes.
+inline constexpr std::int64_t kTileBytes = 16;
+// A block of strided rows.
+inline constexpr std::int64_t kStridedRows = 64;
+inline constexpr std::int64_t kStridedCols = 1024;
 // Up to this many elements a nested loop beats every kernel.
 inline constexpr std::int64_t kElementLoopMax = 64;
 
@@ -44,11 +71,14 @@ struct TransposePolicy {
   bool full_lines = false;  // TransposeJob
   bool pack = false;        // transpose into a dense block in the L1 cache, then copy its rows out
   bool stream = false;
+  std::int64_t prefetch_bytes = 0;  // TransposeJob
+  std::int64_t prefetch_rows = 0;
 };
 
 // What the choice depends on.
 struct TransposeShape {
   std::int64_t item_bytes;
+  std::int64_t cols;
   std::int64_t total_bytes;    // read plus written by the whole plan
   std::int64_t src_row_bytes;  // distance of source rows; of the innermost axis of several
   std::int64_t dst_row_bytes;  // distance of destination rows, likewise
@@ -56,9 +86,6 @@ struct TransposeShape {
 };
 
 [[nodiscard]] TransposePolicy ChooseTranspose(const TransposeShape& shape);
-
-// Whether stores of a plan of this size should bypass the caches.
-[[nodiscard]] bool PaysToStream(std::int64_t total_bytes);
 
 }  // namespace engine::strided
 
