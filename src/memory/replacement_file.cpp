@@ -43,16 +43,18 @@ core::Status ReplacementFile::Create() {
   }
   const std::string_view folder = std::string_view(path_).substr(0, path_.rfind('/') + 1);
   static std::atomic<std::uint64_t> counter{0};
+  // A private checkpoint stays private, also while it is written.
+  const mode_t mode = replaces ? replaced.st_mode & 0777 : 0666;
   do {
     // Unlike mkstemp(3), open(2) applies the caller's umask; O_EXCL finds leftovers of a namesake.
     temporary_path_ =
         fmt::format("{}.{}-{}-{}.tmp", folder, format_, getpid(), counter.fetch_add(1));
     file_descriptor_ =
-        open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
   } while (file_descriptor_ < 0 && (errno == EEXIST || errno == EINTR));
   if (file_descriptor_ < 0) return Failed("create");
   exists_ = true;
-  // A private checkpoint stays private.
+  // What the umask took away.
   if (replaces && fchmod(file_descriptor_, replaced.st_mode & 07777) != 0) {
     return Failed("fchmod");
   }
@@ -71,11 +73,17 @@ core::Status ReplacementFile::Append(const void* data, std::size_t size_bytes) {
   return core::OkStatus();
 }
 
-core::Status ReplacementFile::Commit() {
+core::Status ReplacementFile::Finish() {
+  if (file_descriptor_ < 0) return core::OkStatus();
   // Delayed allocation may find the disk full only now; and after a crash `path` must be the old
   // file or the whole new one, never a name without data.
   if (fsync(file_descriptor_) != 0) return Failed("fsync");
   if (close(std::exchange(file_descriptor_, -1)) != 0) return Failed("close");
+  return core::OkStatus();
+}
+
+core::Status ReplacementFile::Commit() {
+  ENGINE_RETURN_IF_ERROR(Finish());
   if (rename(temporary_path_.c_str(), path_.c_str()) != 0) return Failed("rename");
   exists_ = false;
   return core::OkStatus();

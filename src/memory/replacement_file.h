@@ -25,6 +25,7 @@ class ReplacementFile final : public ByteSink {
  public:
   // `format` begins messages and names the temporary file. Both arguments must outlive this.
   ReplacementFile(const char* format, const std::string& path) : format_(format), path_(path) {}
+  ReplacementFile(const char* format, const std::string&& path) = delete;
   ~ReplacementFile() override;
 
   // Makes the temporary file, with the permission bits of the file it is to replace, or those of
@@ -37,7 +38,13 @@ class ReplacementFile final : public ByteSink {
   //   Errors   Internal: the file system's (a full disk, say).
   [[nodiscard]] core::Status Append(const void* data, std::size_t size_bytes) override;
 
-  // fsync, then rename to `path`: after a crash `path` is the old file or the whole new one, never
+  // Makes the content durable (fsync) and closes the file; nothing can be appended any more. For
+  // several files that replace others together: a disk that turns out to be full must show before
+  // the first of them takes its place. A second call does nothing.
+  //   Errors   the file system's.
+  [[nodiscard]] core::Status Finish();
+
+  // Finish, then rename to `path`: after a crash `path` is the old file or the whole new one, never
   // a name without data. (The folder itself is not synced.)
   //   Errors   the file system's; `path` is then what it was.
   [[nodiscard]] core::Status Commit();

@@ -3,12 +3,14 @@
 #include "memory/replacement_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <type_traits>
 
 #include "memory/byte_sink.h"
 #include "test_files.h"
@@ -69,6 +71,35 @@ TEST(ReplacementFileTest, TwoForOnePathDoNotMeet) {
   ENGINE_ASSERT_OK(first.Commit());
   EXPECT_EQ(ContentOf(path), "1");
 }
+
+TEST(ReplacementFileTest, FinishedFilesStillWait) {
+  const TempDirectory folder;
+  const std::string path = folder.Write("f", "old");
+  ReplacementFile file("format", path);
+  ENGINE_ASSERT_OK(file.Create());
+  ENGINE_ASSERT_OK(file.Append("new", 3));
+  ENGINE_ASSERT_OK(file.Finish());
+  ENGINE_ASSERT_OK(file.Finish());
+  EXPECT_EQ(ContentOf(path), "old");
+  ENGINE_ASSERT_OK(file.Commit());
+  EXPECT_EQ(ContentOf(path), "new");
+}
+
+// Nobody can open what is being written who could not open what it replaces.
+TEST(ReplacementFileTest, PrivateFromTheStart) {
+  const TempDirectory folder;
+  const std::string path = folder.Write("f", "old");
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  ReplacementFile file("format", path);
+  ENGINE_ASSERT_OK(file.Create());
+  for (const auto& entry : std::filesystem::directory_iterator(folder.Path(""))) {
+    EXPECT_EQ(entry.status().permissions(), std::filesystem::perms(0600)) << entry.path();
+  }
+}
+
+// The path is referred to, not copied.
+static_assert(!std::is_constructible_v<ReplacementFile, const char*, std::string>);
+static_assert(!std::is_constructible_v<ReplacementFile, const char*, const char*>);
 
 TEST(ReplacementFileTest, MessagesNameFormatAndPath) {
   const TempDirectory folder;
