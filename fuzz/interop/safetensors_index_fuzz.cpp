@@ -19,7 +19,7 @@ void Check(std::string_view text) {
   if (!index.ok()) return;
   for (const std::string& file : index->shards) {
     ENGINE_CHECK(!file.empty() && file != "." && file != "..");
-    ENGINE_CHECK(file.find('/') == std::string::npos && file.find('\0') == std::string::npos);
+    for (const char c : file) ENGINE_CHECK(c != '/' && static_cast<unsigned char>(c) >= 0x20);
   }
   const auto unordered = [](const auto& a, const auto& b) { return a >= b; };
   ENGINE_CHECK(std::adjacent_find(index->shards.begin(), index->shards.end(), unordered) ==

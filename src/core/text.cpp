@@ -61,6 +61,13 @@ std::size_t FindInvalidUtf8(std::string_view text) {
   return std::string_view::npos;
 }
 
+std::size_t FindControl(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (ControlBytes(text.substr(i)) > 0) return i;
+  }
+  return std::string_view::npos;
+}
+
 std::string Quoted(std::string_view text) {
   std::string_view shown = text.substr(0, kMaxQuotedBytes);
   // A character cut in half would be malformed; one has at most three bytes after its first.

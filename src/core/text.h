@@ -13,6 +13,10 @@ namespace engine::core {
 // overlong forms, no surrogates, nothing above U+10FFFF), or npos.
 [[nodiscard]] std::size_t FindInvalidUtf8(std::string_view text);
 
+// The position of the first character that a terminal would obey rather than show (controls, line
+// separators, marks that reorder text), or npos. Of well-formed UTF-8.
+[[nodiscard]] std::size_t FindControl(std::string_view text);
+
 // `text` in quotes as a message may carry it: shortened; malformed bytes, and those of characters
 // that a terminal would obey rather than show, as \xNN.
 //   Throws   std::bad_alloc; see core::WithoutBadAlloc.

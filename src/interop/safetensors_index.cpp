@@ -13,6 +13,17 @@ namespace {
 
 using core::Quoted;
 
+// Of file systems (NAME_MAX): what is longer cannot be there, and would be long in messages.
+constexpr std::size_t kMaxNameBytes = 255;
+
+// A name, not a path: the index must not lead out of its folder. Without controls, since messages of
+// the file system repeat it as it is.
+bool IsPlainName(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxNameBytes && name != "." && name != ".." &&
+         name.find('/') == std::string_view::npos &&
+         core::FindControl(name) == std::string_view::npos;
+}
+
 // A piece of IndexParser's text pool. Indexes are shorter than 4 GiB.
 struct Piece {
   std::uint32_t begin = 0;
@@ -106,10 +117,7 @@ bool IndexParser::number_unsigned(std::uint64_t value) {
 bool IndexParser::string(std::string& value) {
   if (!in_weight_map()) return true;
   if (depth_ != 2) return Scalar("a string");
-  // A name, not a path: the index must not lead out of its folder.
-  const bool plain = !value.empty() && value != "." && value != ".." &&
-                     value.find('/') == std::string::npos && value.find('\0') == std::string::npos;
-  if (!plain) {
+  if (!IsPlainName(value)) {
     return Fail(core::InvalidArgumentError(
         "safetensors: the index: tensor {} is in {}, which is not the name of a file beside it",
         Quoted(TextOf(keys_.back())), Quoted(value)));
@@ -131,6 +139,7 @@ bool IndexParser::key(std::string& value) {
              : value == "metadata" ? Place::kMetadata
                                    : Place::kOther;
     has_weight_map_ |= in_weight_map();
+    names_total_size_ = false;  // that of another member
   } else if (depth_ == 2) {
     names_total_size_ = value == "total_size";
   }

@@ -108,13 +108,15 @@ core::StatusOr<std::string> IndexText(std::span<const std::span<const NamedTenso
 // Files that take their places together, in the order they were added.
 class FileSet {
  public:
-  // A file with this content under `path`, so far beside it.
+  // A file with this content under `path`, so far beside it. Durable and closed, so that what can
+  // fail has, and any number of files is within the limit of descriptors.
   template <typename Write>
   core::Status Add(std::string path, Write write) {
     paths_.push_back(std::move(path));
     memory::ReplacementFile& file = files_.emplace_back("safetensors", paths_.back());
     ENGINE_RETURN_IF_ERROR(file.Create());
-    return write(file);
+    ENGINE_RETURN_IF_ERROR(write(file));
+    return file.Finish();
   }
   core::Status Commit() {
     for (memory::ReplacementFile& file : files_) ENGINE_RETURN_IF_ERROR(file.Commit());
@@ -185,6 +187,10 @@ core::Status SaveSharded(const std::string& index_path, std::span<const NamedTen
                                         Quoted(index_path), kIndexEnding);
     }
     stem.remove_suffix(kIndexEnding.size());
+    // The index has to spell the names of the files.
+    if (core::FindInvalidUtf8(stem) != std::string_view::npos) {
+      return core::InvalidArgumentError("safetensors: the name {} is not UTF-8", Quoted(stem));
+    }
     if (max_shard_bytes == 0) {
       return core::InvalidArgumentError("safetensors: files of 0 bytes of data");
     }

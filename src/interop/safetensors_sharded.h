@@ -44,8 +44,9 @@ class ShardedFile {
   // Reads the index and opens its files, which are beside it; no tensor data is touched.
   //   Errors   those of memory::MappedFile::Open and File::Open, with the path. InvalidArgument: an
   //            index longer than kMaxHeaderBytes; not UTF-8; not a JSON object with a "weight_map"
-  //            of strings; a duplicate key; a file name that is empty, "." or "..", or has a '/' or
-  //            NUL; a tensor that its file does not hold. kOutOfMemory.
+  //            of strings; a duplicate key; a file name that is empty, "." or "..", longer than 255
+  //            bytes, or has a '/' or a control character; a tensor that its file does not hold.
+  //            kOutOfMemory.
   [[nodiscard]] static core::StatusOr<ShardedFile> Open(const std::string& index_path);
 
   // Moves only, as File.
@@ -92,8 +93,8 @@ class ShardedFile {
 // before that, the checkpoint that was there is untouched; an error of the renames themselves, or
 // the process's end between them, can leave some files new. Files of an earlier checkpoint that
 // the new index does not name stay.
-//   Errors   those of Save; InvalidArgument: another ending, max_shard_bytes 0, more than 99,999
-//            files, an index longer than kMaxHeaderBytes.
+//   Errors   those of Save; InvalidArgument: another ending, a name that is not UTF-8,
+//            max_shard_bytes 0, more than 99,999 files, an index longer than kMaxHeaderBytes.
 [[nodiscard]] core::Status SaveSharded(const std::string& index_path,
                                        std::span<const NamedTensor> tensors,
                                        std::uint64_t max_shard_bytes,

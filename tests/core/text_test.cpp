@@ -76,6 +76,7 @@ TEST(QuotedTest, EscapesWhatATerminalWouldObey) {
                              : std::string(1, byte);
     }
     ASSERT_EQ(Quoted("a" + text + "z"), "'a" + expected + "z'") << code;
+    ASSERT_EQ(FindControl("a" + text + "z"), acts(code) ? 1U : std::string_view::npos) << code;
   }
 }
 

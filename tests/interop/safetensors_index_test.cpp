@@ -48,6 +48,11 @@ TEST(SafetensorsIndexTest, Sparse) {
                               ParseIndex(R"({"metadata":{"total_size":-1,"more":{"total_size":7}},)"
                                          R"("weight_map":{"a":"f"},"total_size":8})"));
   EXPECT_FALSE(odd.total_size.has_value());
+  // A number where an object belongs, after a member of that name elsewhere.
+  ENGINE_ASSERT_OK_AND_ASSIGN(const Index array,
+                              ParseIndex(R"({"other":{"total_size":1},"metadata":[7],)"
+                                         R"("weight_map":{}})"));
+  EXPECT_FALSE(array.total_size.has_value());
 }
 
 TEST(SafetensorsIndexTest, IsRefused) {
@@ -80,12 +85,18 @@ TEST(SafetensorsIndexTest, IsRefused) {
 // Nothing leads out of the folder, whatever the kernel would make of it.
 TEST(SafetensorsIndexTest, FilesAreNamesNotPaths) {
   for (const char* const name :
-       {"", ".", "..", "/etc/passwd", "../f", "a/b", "a/", "f\\u0000", "\\u002e\\u002e", "\\/f"}) {
+       {"", ".", "..", "/etc/passwd", "../f", "a/b", "a/", "f\\u0000", "\\u002e\\u002e", "\\/f",
+        "\\u001b[2J", "f\\n", "f\\u009b", "\\u202ef"}) {
     EXPECT_THAT(
         ParseIndex(R"({"weight_map":{"t":")" + std::string(name) + "\"}}"),
         StatusIs(core::StatusCode::kInvalidArgument, "which is not the name of a file beside it"))
         << name;
   }
+  const auto of_length = [](std::size_t bytes) {
+    return ParseIndex(R"({"weight_map":{"t":")" + std::string(bytes, 'f') + "\"}}");
+  };
+  ENGINE_EXPECT_OK(of_length(255));
+  EXPECT_THAT(of_length(256), StatusIs(core::StatusCode::kInvalidArgument, "...', which is not"));
   for (const char* const name : {"...", "..f", "a b", "a\\\\b", "\\u00e9"}) {
     ENGINE_EXPECT_OK(ParseIndex(R"({"weight_map":{"t":")" + std::string(name) + "\"}}"));
   }

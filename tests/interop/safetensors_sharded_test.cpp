@@ -3,7 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -12,6 +16,22 @@
 #include "safetensors_test_util.h"
 #include "testing/status_matchers.h"
 #include "testing/tensors.h"
+
+// How many calls of fsync(2) succeed before they report a full disk.
+namespace {
+constexpr int kAllFsyncs = -1;
+int fsyncs_to_succeed = kAllFsyncs;
+}  // namespace
+
+// Stands in for libc's in this program.
+extern "C" int fsync(int file_descriptor) {
+  if (fsyncs_to_succeed == 0) {
+    errno = ENOSPC;
+    return -1;
+  }
+  if (fsyncs_to_succeed > 0) --fsyncs_to_succeed;
+  return static_cast<int>(syscall(SYS_fsync, file_descriptor));
+}
 
 namespace engine::safetensors {
 namespace {
@@ -140,6 +160,45 @@ TEST(SafetensorsShardedTest, AFailureLeavesWhatWasThere) {
   EXPECT_EQ(directory.Count(), 2);
 }
 
+// A disk that turns out to be full when data is made durable: no file has moved by then.
+TEST(SafetensorsShardedTest, AFailedFsyncLeavesWhatWasThere) {
+  const TemporaryDirectory directory;
+  const std::string index = directory.File(kIndex);
+  ENGINE_ASSERT_OK(SaveSharded(index, FiveTensors(), 32));
+  const std::string before = ReadFile(directory.File("model-00001-of-00003.safetensors"));
+  std::vector<NamedTensor> other = FiveTensors();
+  for (NamedTensor& named : other) named.name += '2';
+  for (int succeed = 0; succeed < 4; ++succeed) {
+    fsyncs_to_succeed = succeed;
+    EXPECT_THAT(SaveSharded(index, other, 32), StatusIs(core::StatusCode::kInternal, "fsync"));
+    EXPECT_EQ(ReadFile(directory.File("model-00001-of-00003.safetensors")), before) << succeed;
+    EXPECT_EQ(directory.Count(), 4);
+  }
+  fsyncs_to_succeed = 4;
+  ENGINE_EXPECT_OK(SaveSharded(index, other, 32));
+  fsyncs_to_succeed = kAllFsyncs;
+  EXPECT_NE(ReadFile(directory.File("model-00001-of-00003.safetensors")), before);
+}
+
+// Large checkpoints have more files than a process may usually have open.
+TEST(SafetensorsShardedTest, MoreFilesThanDescriptors) {
+  const TemporaryDirectory directory;
+  const std::vector<NamedTensor> tensors = [] {
+    std::vector<NamedTensor> many;
+    for (int i = 0; i < 100; ++i)
+      many.push_back({std::to_string(i), Counting({1}, DataType::kInt8)});
+    return many;
+  }();
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit few{64, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const core::Status status = SaveSharded(directory.File(kIndex), tensors, 1);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  ENGINE_EXPECT_OK(status);
+  EXPECT_EQ(directory.Count(), 101);
+}
+
 TEST(SafetensorsShardedTest, WrongRequests) {
   const TemporaryDirectory directory;
   const auto refused = [&](const char* name, std::vector<NamedTensor> tensors, std::uint64_t limit,
@@ -150,6 +209,7 @@ TEST(SafetensorsShardedTest, WrongRequests) {
   refused("model.index.json", {}, 1, "does not end in a name and .safetensors.index.json");
   refused(".safetensors.index.json", {}, 1, "does not end in a name and");
   refused(kIndex, {}, 0, "files of 0 bytes");
+  refused("m\xFF.safetensors.index.json", {}, 1, "the name 'm\\xff' is not UTF-8");
   const Tensor one = Counting({1}, DataType::kInt8);
   // In different files.
   refused(kIndex, {{"a", one}, {"a", one}}, 1, "two tensors are named 'a'");
