@@ -78,6 +78,7 @@ struct Header {
 //   Errors   InvalidArgument: an undefined tensor; a `path` that is a directory, a device, too long
 //            or contains a NUL. Unimplemented: a CUDA tensor. NotFound, PermissionDenied, Internal:
 //            the file system, with its message. kOutOfMemory. On any error `path` is what it was.
+//   CHECKs   version is an enumerator.
 [[nodiscard]] core::Status Save(const std::string& path, const tensor::Tensor& tensor,
                                 Version version = Version::k1_0);
 
