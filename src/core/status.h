@@ -18,7 +18,9 @@
 
 namespace engine::core {
 
+// Success, or an error: a code and a text.
 using Status = absl::Status;
+// What kind of error. The makers below say when each code is used.
 using StatusCode = absl::StatusCode;
 
 // A T or the Status that explains why there is none. `value()` on an error throws
@@ -30,6 +32,7 @@ using StatusOr = absl::StatusOr<T>;
 // The code of failed allocations, host heap and control blocks included.
 inline constexpr StatusCode kOutOfMemory = StatusCode::kResourceExhausted;
 
+// Success.
 [[nodiscard]] inline Status OkStatus() { return absl::OkStatus(); }
 
 namespace internal {
@@ -90,6 +93,7 @@ template <typename... Args>
   return OutOfMemoryError();
 }
 
+// True for the error of a failed allocation, whichever function reports it.
 [[nodiscard]] inline bool IsOutOfMemory(const Status& status) {
   return status.code() == kOutOfMemory;
 }

@@ -34,6 +34,7 @@ enum class Failure : std::uint8_t {
   kIndexOutOfBounds,
 };
 
+// The number of enumerators.
 inline constexpr int kNumFailures = 9;
 
 // The contract's name, e.g. "InvalidSliceRange". Valid for the life of the process.

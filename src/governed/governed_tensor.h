@@ -55,14 +55,17 @@ using tensor::SliceRange;
 // reads it.
 class GovernedHandle {
  public:
-  // Metadata. B_layout and B_own are computed, never stored.
+  // Whether there is storage. False for default-constructed, freed and moved-from handles.
   [[nodiscard]] bool defined() const { return storage_.defined(); }
+  // The extents; none is 0. Valid until this handle changes or dies, as strides().
   [[nodiscard]] const tensor::Shape& shape() const { return shape_; }
   [[nodiscard]] const tensor::Strides& strides() const { return strides_; }  // elements
   [[nodiscard]] std::int64_t offset() const { return offset_; }  // elements into the storage
+  // What an element is: tensor::dtype_of<T>.
   [[nodiscard]] tensor::DataType dtype() const { return dtype_; }
-  // The number of elements; len() is the contract's name for it.
+  // The number of elements that are visible here; 0 for an empty handle.
   [[nodiscard]] std::int64_t size() const { return defined() ? shape_.numel() : 0; }
+  // The contract's name for size().
   [[nodiscard]] std::int64_t len() const { return size(); }
   // The elements of the storage, visible here or not.
   [[nodiscard]] std::int64_t storage_size() const;
@@ -74,6 +77,7 @@ class GovernedHandle {
   // B_layout: the strides equal tensor::RowMajorStrides(shape()), those of axes of extent 1 too
   // (tensor::IsContiguous is laxer there).
   [[nodiscard]] bool is_contiguous() const { return strides_ == tensor::RowMajorStrides(shape_); }
+  // All of the above as plain data, for C callers. Keeps nothing alive.
   [[nodiscard]] TensorDescriptor Descriptor() const;
 
   // Gives this share of the storage back and empties the handle.
@@ -209,8 +213,9 @@ class GovernedHandle {
 template <tensor::MappedElement T>
 class GovernedTensor : public GovernedHandle {
  public:
-  using value_type = T;
+  using value_type = T;  // an element
 
+  // An empty handle.
   GovernedTensor() : GovernedHandle(tensor::dtype_of<T>) {}
 
   // Zeroes in fresh storage, 64-byte aligned.

@@ -21,8 +21,8 @@ namespace engine::governed {
 // It keeps nothing alive. The address holds until the handle it was taken from is written through,
 // materialized, assigned to, freed or destroyed; the flags until anybody else's handle changes.
 struct TensorDescriptor {
-  const void* data = nullptr;  // element 0 of the storage; null for an empty handle
-  std::int64_t rank = 0;
+  const void* data = nullptr;      // element 0 of the storage; null for an empty handle
+  std::int64_t rank = 0;           // axes, at most 8
   std::int64_t shape[8] = {};      // entries from `rank` on are 0
   std::int64_t strides[8] = {};    // elements; entries from `rank` on are 0
   std::int64_t offset = 0;         // elements

@@ -26,13 +26,16 @@ namespace engine::dlpack {
 
 // Gives a managed tensor back to its producer: calls its deleter, where it has one.
 struct Release {
+  // `managed` is not null, and gone afterwards.
   void operator()(DLManagedTensor* managed) const noexcept;
+  // The same of DLPack 1.x.
   void operator()(DLManagedTensorVersioned* managed) const noexcept;
 };
 
 // Ownership of what a producer lent. release() hands it on: to a capsule, or to a C function that
 // takes over.
 using VersionedHandle = std::unique_ptr<DLManagedTensorVersioned, Release>;
+// The same of DLPack before version 1.0.
 using UnversionedHandle = std::unique_ptr<DLManagedTensor, Release>;
 
 // Lends `tensor` as DLPack 1.0, which any consumer of major version 1 takes. Shares the storage

@@ -31,16 +31,16 @@ inline constexpr std::size_t kMaxHeaderBytes = 65535;
 // field names, which only structured dtypes have.
 enum class Version : std::uint8_t {
   k1_0 = 1,  // what NumPy writes for every array that this library can hold
-  k2_0 = 2,
-  k3_0 = 3,
+  k2_0 = 2,  // for headers beyond 64 KiB
+  k3_0 = 3,  // for field names that are not Latin-1
 };
 
 // One array as its header describes it.
 struct Header {
-  Version version = Version::k1_0;
-  tensor::DataType dtype = tensor::DataType::kFloat32;
-  bool fortran_order = false;
-  tensor::Shape shape;
+  Version version = Version::k1_0;                      // of the file's layout
+  tensor::DataType dtype = tensor::DataType::kFloat32;  // of the elements
+  bool fortran_order = false;                           // the first axis varies fastest in the file
+  tensor::Shape shape;    // the extents, in C's order whatever the file's
   std::size_t begin = 0;  // of the elements: bytes from the array's magic
   std::size_t end = 0;    // one past the last byte; another array may follow
 };

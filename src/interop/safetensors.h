@@ -34,7 +34,7 @@ inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
 
 // One tensor as the header describes it.
 struct TensorInfo {
-  std::string name;
+  std::string name;                       // UTF-8, as in the file
   std::string dtype_name;                 // as the file spells it: "F32", "BF16", ...
   std::optional<tensor::DataType> dtype;  // none for formats the library has no dtype for
   std::vector<std::int64_t> dims;         // any rank; Get takes up to tensor::kMaxRank
@@ -42,6 +42,7 @@ struct TensorInfo {
   std::uint64_t end = 0;                  // bytes, one past the last
 };
 
+// Keys and values, both UTF-8.
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 // An opened file: its header, and the bytes that tensors share.
@@ -80,6 +81,8 @@ class File {
   [[nodiscard]] const TensorInfo* Find(std::string_view name) const;
   // The header's "__metadata__", sorted by key; empty when absent.
   [[nodiscard]] const Metadata& metadata() const { return metadata_; }
+  // The length of the header's JSON text with its padding. The data section begins at byte
+  // 8 + header_bytes().
   [[nodiscard]] std::size_t header_bytes() const { return header_bytes_; }
 
   // The tensor, sharing the file's bytes: read-only when the file was mapped. Its address may be
@@ -117,8 +120,8 @@ class File {
 
 // A tensor to be written under a name.
 struct NamedTensor {
-  std::string name;
-  tensor::Tensor tensor;
+  std::string name;       // UTF-8, unique in its file
+  tensor::Tensor tensor;  // any strides and alignment, on the cpu
 };
 
 // Writes a file that the reference implementation reads. Tensors are laid out by descending item

@@ -32,12 +32,14 @@ namespace engine::safetensors {
 // Thread safety: const methods may run concurrently.
 class ShardedFile {
  public:
+  // One of the files.
   struct Shard {
     std::string name;  // the file's, as the index spells it
-    File file;
+    File file;         // opened
   };
+  // One tensor of the index.
   struct Entry {
-    std::string name;
+    std::string name;         // the tensor's
     std::uint32_t shard = 0;  // a position in shards()
   };
 
@@ -71,6 +73,7 @@ class ShardedFile {
   // As File's.
   //   Errors   NotFound: no such name. Else File's.
   [[nodiscard]] core::StatusOr<tensor::Tensor> Get(std::string_view name) const;
+  // As File's; the same errors.
   [[nodiscard]] core::StatusOr<tensor::Tensor> GetAligned(
       std::string_view name, memory::Allocator* allocator = nullptr) const;
 

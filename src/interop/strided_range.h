@@ -40,9 +40,13 @@ class StridedRange {
   using iterator = Iterator;
   using const_iterator = Iterator;
 
+  // At the first element.
   [[nodiscard]] Iterator begin() const { return Iterator(this, 0); }
+  // One past the last element.
   [[nodiscard]] Iterator end() const { return Iterator(this, layout_.numel); }
+  // The tensor's number of elements.
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(layout_.numel); }
+  // Whether there are none.
   [[nodiscard]] bool empty() const { return layout_.numel == 0; }
   // CHECKs index < size().
   [[nodiscard]] T& operator[](std::size_t index) const {
@@ -87,6 +91,7 @@ class StridedRange {
   std::int64_t step_ = 0;
 };
 
+// A random-access iterator over the elements; valid as long as its range.
 template <ViewableElement T>
 class StridedRange<T>::Iterator {
  public:

@@ -29,6 +29,7 @@ class Allocator {
   [[nodiscard]] virtual core::StatusOr<Buffer> Allocate(std::size_t bytes,
                                                         std::size_t alignment) = 0;
 
+  // Where the memory is: the device of every Buffer that Allocate returns.
   [[nodiscard]] virtual tensor::Device device() const = 0;
 };
 
@@ -43,7 +44,9 @@ class CpuAllocator final : public Allocator {
   // The same at default_alignment().
   [[nodiscard]] core::StatusOr<Buffer> Allocate(std::size_t bytes);
 
+  // The cpu.
   [[nodiscard]] tensor::Device device() const override;
+  // Bytes; what Allocate(bytes) aligns to.
   [[nodiscard]] std::size_t default_alignment() const { return default_alignment_; }
 
  private:

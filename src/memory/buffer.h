@@ -25,6 +25,7 @@ namespace engine::memory {
 // std::shared_ptr<Buffer>. The deleter runs on the thread that drops the last reference.
 class Buffer {
  public:
+  // Gives the memory back; called with data(), which is null for a buffer of zero bytes.
   using Deleter = std::function<void(void*)>;
 
   Buffer() = default;  // disengaged
@@ -38,11 +39,17 @@ class Buffer {
   Buffer& operator=(Buffer&& other) noexcept;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
+  // Runs the deleter, if engaged.
   ~Buffer();
 
+  // The first byte; null exactly when size_bytes() is 0. Const is shallow: the bytes may be written
+  // unless is_read_only().
   [[nodiscard]] void* data() const { return data_; }
+  // The bytes that may be used, as they were asked for.
   [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
+  // Where the bytes are. Host code may dereference data() only on the cpu.
   [[nodiscard]] tensor::Device device() const { return device_; }
+  // Whether writing the bytes is a fault. Fixed when the Buffer is made; tensors over it inherit it.
   [[nodiscard]] bool is_read_only() const { return read_only_; }
   // False for default-constructed and moved-from buffers.
   [[nodiscard]] bool engaged() const { return static_cast<bool>(deleter_); }

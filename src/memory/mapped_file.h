@@ -37,14 +37,18 @@ class MappedFile {
   // A moved-from MappedFile has no buffer and size 0; only buffer(), size_bytes(), assignment and
   // destruction remain.
   MappedFile(MappedFile&& other) noexcept;
+  // Closes the present file; its mapping lives on while somebody holds the Buffer.
   MappedFile& operator=(MappedFile&& other) noexcept;
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
+  // Closes the file. The mapping goes when the last handle on its Buffer does.
   ~MappedFile();
 
   // The mapped bytes: read-only, page-aligned. Null only after a move.
   [[nodiscard]] const std::shared_ptr<Buffer>& buffer() const { return buffer_; }
+  // The size of the file when it was opened.
   [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
+  // As it was given to Open.
   [[nodiscard]] const std::string& path() const { return path_; }
 
   // Compares the size of the file that is mapped with the size it had when it was opened.

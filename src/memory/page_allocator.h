@@ -24,6 +24,7 @@ namespace engine::memory {
 // Its Buffers may outlive it. Thread safety: everything may run concurrently.
 class PageAllocator final : public Allocator {
  public:
+  // What is done with each mapping; nothing special unless asked for.
   struct Options {
     // Asks for transparent huge pages (madvise(2), MADV_HUGEPAGE) and begins at a multiple of
     // their size. Advice: a kernel that has none, or none free, gives ordinary pages.
@@ -36,12 +37,14 @@ class PageAllocator final : public Allocator {
   };
 
   PageAllocator() = default;
+  // With these options, for every Buffer.
   explicit PageAllocator(Options options) : options_(options) {}
 
   // As Allocator; the memory is zero.
   [[nodiscard]] core::StatusOr<Buffer> Allocate(std::size_t bytes, std::size_t alignment) override;
 
   [[nodiscard]] tensor::Device device() const override;
+  // As given to the constructor.
   [[nodiscard]] const Options& options() const { return options_; }
 
  private:

@@ -33,6 +33,7 @@ class PmrAllocator final : public Allocator {
   [[nodiscard]] core::StatusOr<Buffer> Allocate(std::size_t bytes, std::size_t alignment) override;
 
   [[nodiscard]] tensor::Device device() const override;
+  // As given to the constructor.
   [[nodiscard]] std::pmr::memory_resource* resource() const { return resource_; }
 
  private:

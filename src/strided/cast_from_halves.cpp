@@ -24,6 +24,37 @@ HWY_BEFORE_NAMESPACE();
 namespace engine::strided {
 namespace HWY_NAMESPACE {
 
+#if HWY_TARGET == HWY_AVX3
+namespace {
+
+// VCVTNE2PS2BF16 flushes subnormal floats, which no float16 becomes, and rounds all others as the
+// definition does: one operation where 16-bit lanes take ten.
+struct Float16ToBFloat16 {
+  using DMarks = DU32;
+  static constexpr int64_t kBlock = 2 * kLanes;
+  static constexpr int kIgnoredBits = 0;
+  static constexpr bool kChecks = false;
+
+  template <bool kStream>
+  static HWY_INLINE void Cast(const float16* src, bfloat16* dst, VU32& /*marks*/) {
+    const hn::Repartition<uint16_t, DF32> d16;
+    const VF32 low = LoadFloats(src);
+    const VF32 high = LoadFloats(src + kLanes);
+    // The compiler's intrinsic wants code that is compiled for such CPUs only.
+    __m512i halves;
+    asm("vcvtne2ps2bf16 %2, %1, %0" : "=v"(halves) : "v"(high.raw), "v"(low.raw));
+    Put<kStream>(hn::VFromD<decltype(d16)>{halves}, d16, reinterpret_cast<uint16_t*>(dst));
+  }
+};
+
+}  // namespace
+
+CastRows CastFloat16ToBFloat16() {
+  constexpr CastLoops kLoops = VectorLoops<Float16ToBFloat16, float16, bfloat16>();
+  return CastEachRow<kLoops.run, kLoops.stream>;
+}
+#endif
+
 CastRows CastFromHalves(tensor::DataType src, tensor::DataType dst) {
   return VisitDType(
       src,
@@ -47,6 +78,12 @@ HWY_AFTER_NAMESPACE();
 namespace engine::strided {
 
 CastRows CastFromHalvesFor(Target target, tensor::DataType src, tensor::DataType dst) {
+#if HWY_TARGETS & HWY_AVX3
+  if (target == Target::kAvx3Bf16 && src == tensor::DataType::kFloat16 &&
+      dst == tensor::DataType::kBFloat16) {
+    return N_AVX3::CastFloat16ToBFloat16();
+  }
+#endif
   static constexpr CastRows (*kTable[])(tensor::DataType, tensor::DataType) =
       ENGINE_TARGET_TABLE(CastFromHalves);
   return kTable[static_cast<std::size_t>(target)](src, dst);

@@ -19,11 +19,14 @@
 
 namespace engine::strided {
 
+// float16 or bfloat16.
 template <typename T>
 inline constexpr bool kIsHalf =
     std::same_as<T, tensor::float16> || std::same_as<T, tensor::bfloat16>;
+// A C++ floating type or a half.
 template <typename T>
 inline constexpr bool kIsFloating = std::floating_point<T> || kIsHalf<T>;
+// A C++ integer type. bool is none: casts refuse it.
 template <typename T>
 inline constexpr bool kIsInteger = std::integral<T> && !std::same_as<T, bool>;
 // The dtypes that cast converts between: every mapped one but bool.
@@ -45,6 +48,7 @@ template <typename T>
   }
 }
 
+// Writes an element to any address.
 template <typename T>
 void StoreElement(void* address, T value) {
   std::memcpy(address, &value, sizeof(T));

@@ -53,35 +53,86 @@ HWY_INLINE void CopyShort(uint8_t* HWY_RESTRICT dst, const uint8_t* HWY_RESTRICT
   if (bytes == 1) *dst = *src;
 }
 
-// kBatch vectors at a time: all their loads, then their stores. One by one is fastest in the L2
-// cache, two by two beyond it.
-template <int64_t kBatch>
-HWY_INLINE void CopyRow(uint8_t* dst, const uint8_t* src, int64_t bytes) {
+// kVectors vectors. In the L2 cache, load and store had better take turns; beyond it, all loads come
+// first, so that more of them are in flight.
+template <int64_t kVectors, bool kLoadsFirst>
+HWY_INLINE void CopyVectors(uint8_t* dst, const uint8_t* src) {
   const DBytes d;
-  if (bytes < kVectorBytes) return CopyShort(dst, src, bytes);
-  int64_t i = 0;
-  if constexpr (kBatch == 2) {
-    for (; i + 2 * kVectorBytes <= bytes; i += 2 * kVectorBytes) {
-      const auto a = hn::LoadU(d, src + i);
-      const auto b = hn::LoadU(d, src + i + kVectorBytes);
-      hn::StoreU(a, d, dst + i);
-      hn::StoreU(b, d, dst + i + kVectorBytes);
+  if constexpr (kLoadsFirst) {
+    hn::VFromD<DBytes> v[kVectors];
+    HWY_UNROLL(8)
+    for (int64_t k = 0; k < kVectors; ++k) v[k] = hn::LoadU(d, src + k * kVectorBytes);
+    HWY_UNROLL(8)
+    for (int64_t k = 0; k < kVectors; ++k) hn::StoreU(v[k], d, dst + k * kVectorBytes);
+  } else {
+    HWY_UNROLL(8)
+    for (int64_t k = 0; k < kVectors; ++k) {
+      hn::StoreU(hn::LoadU(d, src + k * kVectorBytes), d, dst + k * kVectorBytes);
     }
-  }
-  for (; i + kVectorBytes <= bytes; i += kVectorBytes) {
-    hn::StoreU(hn::LoadU(d, src + i), d, dst + i);
-  }
-  if (i < bytes) {
-    hn::StoreU(hn::LoadU(d, src + bytes - kVectorBytes), d, dst + bytes - kVectorBytes);
   }
 }
 
-template <int64_t kBatch>
-HWY_INLINE void CopyEachRow(const RowsJob& job) {
-  for (int64_t r = 0; r < job.rows; ++r) {
-    CopyRow<kBatch>(reinterpret_cast<uint8_t*>(job.dst + job.dst_offsets[r]),
-                    reinterpret_cast<const uint8_t*>(job.src + job.src_offsets[r]), job.row_bytes);
+template <bool kLoadsFirst>
+HWY_INLINE void CopyRow(uint8_t* dst, const uint8_t* src, int64_t bytes) {
+  if (bytes < kVectorBytes) return CopyShort(dst, src, bytes);
+  int64_t i = 0;
+  for (; i + 2 * kVectorBytes <= bytes; i += 2 * kVectorBytes) {
+    CopyVectors<2, kLoadsFirst>(dst + i, src + i);
   }
+  if (i + kVectorBytes <= bytes) CopyVectors<1, false>(dst + i, src + i);
+  const int64_t last = bytes - kVectorBytes;
+  if (bytes % kVectorBytes != 0) CopyVectors<1, false>(dst + last, src + last);
+}
+
+// Calls copy(dst, src) for each row. The job's fields go into registers first: reloaded after every
+// store, which might have changed them, they cost a third of the time.
+template <class Copy>
+HWY_INLINE void ForEachRow(const RowsJob& job, Copy&& copy) {
+  auto* dst = reinterpret_cast<uint8_t*>(job.dst);
+  auto* src = reinterpret_cast<const uint8_t*>(job.src);
+  const int64_t rows = job.rows;
+  if (job.dst_offsets == nullptr) {
+    const int64_t dst_step = job.dst_step;
+    const int64_t src_step = job.src_step;
+    for (int64_t r = 0; r < rows; ++r, dst += dst_step, src += src_step) copy(dst, src);
+  } else {
+    const int64_t* const dst_offsets = job.dst_offsets;
+    const int64_t* const src_offsets = job.src_offsets;
+    for (int64_t r = 0; r < rows; ++r) copy(dst + dst_offsets[r], src + src_offsets[r]);
+  }
+}
+
+// Rows of kVectors whole vectors and less than one more, which overlaps the last whole one.
+template <int64_t kVectors, bool kLoadsFirst>
+HWY_INLINE void CopyRowsOfVectors(const RowsJob& job) {
+  const int64_t last = job.row_bytes - kVectorBytes;
+  if (job.row_bytes == kVectors * kVectorBytes) {
+    return ForEachRow(job, CopyVectors<kVectors, kLoadsFirst>);
+  }
+  ForEachRow(job, [last](uint8_t* dst, const uint8_t* src) HWY_ATTR {
+    CopyVectors<kVectors, kLoadsFirst>(dst, src);
+    CopyVectors<1, false>(dst + last, src + last);
+  });
+}
+
+template <bool kLoadsFirst>
+HWY_INLINE void CopyEachRow(const RowsJob& job) {
+  // Without a loop per row, rows of 256 bytes are copied a fifth faster.
+  switch (job.row_bytes / kVectorBytes) {
+    case 1:
+      return CopyRowsOfVectors<1, kLoadsFirst>(job);
+    case 2:
+      return CopyRowsOfVectors<2, kLoadsFirst>(job);
+    case 4:
+      return CopyRowsOfVectors<4, kLoadsFirst>(job);
+    case 8:
+      return CopyRowsOfVectors<8, kLoadsFirst>(job);
+    default:
+      break;
+  }
+  const int64_t bytes = job.row_bytes;
+  ForEachRow(job, [bytes](uint8_t* dst, const uint8_t* src)
+                      HWY_ATTR { CopyRow<kLoadsFirst>(dst, src, bytes); });
 }
 
 // --- contiguous rows whose stores bypass the caches ---
@@ -111,8 +162,8 @@ HWY_INLINE void PrefetchPiece(const uint8_t* src) {
 class RowStream {
  public:
   RowStream(const RowsJob& job, int64_t row)
-      : dst_(reinterpret_cast<uint8_t*>(job.dst + job.dst_offsets[row])),
-        src_(reinterpret_cast<const uint8_t*>(job.src + job.src_offsets[row])),
+      : dst_(reinterpret_cast<uint8_t*>(job.DstRow(row))),
+        src_(reinterpret_cast<const uint8_t*>(job.SrcRow(row))),
         left_(job.row_bytes) {
     const auto head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst_) % kLineBytes);
     if (head != 0) {
@@ -154,10 +205,9 @@ class RowStream {
 HWY_INLINE void StreamTwoRows(const RowsJob& job, int64_t a, int64_t b, int64_t ahead) {
   RowStream row_a(job, a);
   RowStream row_b(job, b);
-  const auto* const src = reinterpret_cast<const uint8_t*>(job.src);
   const bool prefetch = b + ahead < job.rows;
-  const uint8_t* next_a = src + job.src_offsets[prefetch ? a + ahead : a];
-  const uint8_t* next_b = src + job.src_offsets[prefetch ? b + ahead : b];
+  auto* next_a = reinterpret_cast<const uint8_t*>(job.SrcRow(prefetch ? a + ahead : a));
+  auto* next_b = reinterpret_cast<const uint8_t*>(job.SrcRow(prefetch ? b + ahead : b));
   for (; row_a.HasPiece() && row_b.HasPiece(); next_a += kPiece, next_b += kPiece) {
     if (prefetch) PrefetchPiece(next_a);
     row_a.CopyPiece();
@@ -173,7 +223,7 @@ HWY_INLINE void StreamTwoRows(const RowsJob& job, int64_t a, int64_t b, int64_t 
 void StreamRows(const RowsJob& job) {
   constexpr int64_t kPage = 4096;
   constexpr int64_t kLongRow = 1024;
-  const int64_t distance = job.rows > 1 ? job.src_offsets[1] - job.src_offsets[0] : kPage;
+  const int64_t distance = job.rows > 1 ? job.SrcRow(1) - job.SrcRow(0) : kPage;
   int64_t apart = 1;
   if (job.row_bytes < kLongRow && distance > 0 && distance < kPage) {
     apart = HWY_MIN(kPage / distance, 32);
@@ -192,12 +242,10 @@ void CopyContiguousRows(const RowsJob& job) {
   // From here on the library's copy is faster, in the L2 cache.
   constexpr int64_t kMinLibrary = 2048;
   if (job.regime == Regime::kMemory && job.row_bytes >= kMinStream) return StreamRows(job);
-  if (job.regime != Regime::kL2) return CopyEachRow<2>(job);
-  if (job.row_bytes < kMinLibrary) return CopyEachRow<1>(job);
-  for (int64_t r = 0; r < job.rows; ++r) {
-    std::memcpy(job.dst + job.dst_offsets[r], job.src + job.src_offsets[r],
-                static_cast<size_t>(job.row_bytes));
-  }
+  if (job.regime != Regime::kL2) return CopyEachRow<true>(job);
+  if (job.row_bytes < kMinLibrary) return CopyEachRow<false>(job);
+  const auto bytes = static_cast<size_t>(job.row_bytes);
+  ForEachRow(job, [bytes](uint8_t* dst, const uint8_t* src) { std::memcpy(dst, src, bytes); });
 }
 
 #endif  // HWY_TARGET != HWY_SCALAR

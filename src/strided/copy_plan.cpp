@@ -9,6 +9,7 @@
 #include "strided/fp_environment.h"
 #include "strided/internal/plan_builder.h"
 #include "strided/internal/plan_runner.h"
+#include "strided/internal/policy.h"
 
 namespace engine::strided {
 namespace {
@@ -89,6 +90,20 @@ CopyPlan CopyPlan::Make(const tensor::Shape& shape, DataType dst_dtype,
   plan.src_strides_ = src_strides;
   PlanBuilder(plan).Build(NormalizeLayout(shape, dst_strides, src_strides));
   return plan;
+}
+
+bool CopyPlan::RunOnce(const tensor::Shape& shape, DataType dst_dtype,
+                       const tensor::Strides& dst_strides, DataType src_dtype,
+                       const tensor::Strides& src_strides, void* dst, const void* src) {
+  if (dst_dtype != src_dtype || shape.numel() > kElementLoopMax || tensor::is_reserved(dst_dtype)) {
+    return Make(shape, dst_dtype, dst_strides, src_dtype, src_strides).Run(dst, src);
+  }
+  ENGINE_CHECK(shape.rank() == dst_strides.size() && shape.rank() == src_strides.size(),
+               "CopyPlan: shape {}, strides {} and {} differ in rank", shape, dst_strides,
+               src_strides);
+  PlanRunner::CopyFewElements(tensor::itemsize(dst_dtype), shape, dst_strides, src_strides,
+                              static_cast<std::byte*>(dst), static_cast<const std::byte*>(src));
+  return true;
 }
 
 bool CopyPlan::RunUnits(void* dst, const void* src, std::int64_t begin, std::int64_t end) const {

@@ -44,6 +44,13 @@ class CopyPlan {
                                      const tensor::Strides& dst_strides, tensor::DataType src_dtype,
                                      const tensor::Strides& src_strides);
 
+  // Make(...).Run(dst, src), for a layout that is moved once: a few elements of one dtype go without
+  // a plan, which would take longer than they do.
+  //   Returns, pointers, aliasing, CHECKs  as Make and RunUnits.
+  [[nodiscard]] static bool RunOnce(const tensor::Shape& shape, tensor::DataType dst_dtype,
+                                    const tensor::Strides& dst_strides, tensor::DataType src_dtype,
+                                    const tensor::Strides& src_strides, void* dst, const void* src);
+
   // How many units there are; 0 for an empty shape.
   [[nodiscard]] std::int64_t num_units() const { return num_units_; }
 
@@ -78,7 +85,8 @@ class CopyPlan {
     kElements,     // so few elements that a plain loop is fastest
     kContiguous,   // one run on both sides
     kRows,         // runs on both sides
-    kStridedRows,  // rows along one axis, strided on one side or both; or along several, by table
+    kStridedRows,  // rows along one axis, strided on one side or both
+    kTable,        // short rows, dense in the destination, whose elements a table finds
     kTranspose,    // contiguous along different axes
     kInterleave,   // a few channels, in planes on one side and interleaved on the other
   };
@@ -103,6 +111,7 @@ class CopyPlan {
 
   Strategy strategy_ = Strategy::kNothing;
   bool full_lines_ = false;
+  bool down_ = false;
   bool pack_ = false;
   bool stream_ = false;
   Regime regime_{};

@@ -13,8 +13,8 @@ namespace engine::strided {
 
 // One scale and zero point for a whole tensor.
 struct Quantization {
-  float scale = 0;
-  std::int32_t zero_point = 0;
+  float scale = 0;              // the distance of two neighbouring quantised values
+  std::int32_t zero_point = 0;  // the quantised value that stands for 0
 };
 
 // The definition; every kernel equals it bit for bit, and the scalar target runs it. Two roundings:

@@ -10,9 +10,10 @@
 
 namespace engine::strided {
 
+// A type as a value, which a generic lambda can be called with.
 template <typename T>
 struct TypeTag {
-  using type = T;
+  using type = T;  // what the tag stands for
 };
 
 // Calls visit(TypeTag<T>{}) with the element type of `dtype`, or reject(dtype) for a reserved

@@ -20,10 +20,12 @@ namespace engine::strided {
 // a call that is not inlined, or between loads and stores: the memory barriers here order those.
 class ScopedDefaultFpEnvironment {
  public:
+  // Saves the control word and sets the default.
   ScopedDefaultFpEnvironment() : saved_(Read()) {
     if (saved_ != kDefault) Write(kDefault);
     Barrier();
   }
+  // Restores the control word and the exception flags.
   ~ScopedDefaultFpEnvironment() {
     Barrier();
     Restore();

@@ -6,7 +6,8 @@ namespace engine::strided {
 CopyKernels CopyKernelsFor(Target target, int item_bytes) {
   if (target == Target::kScalar) return ScalarCopyKernels(item_bytes);
   return {CopyRowsFor(target), CopyStridedRowsFor(target, item_bytes),
-          TransposeFor(target, item_bytes), InterleaveFor(target, item_bytes)};
+          CopyTabledRowsFor(target, item_bytes), TransposeFor(target, item_bytes),
+          InterleaveFor(target, item_bytes)};
 }
 
 CastRows CastRowsFor(Target target, tensor::DataType src, tensor::DataType dst) {

@@ -31,7 +31,7 @@ Layout NormalizeLayout(const tensor::Shape& shape, const tensor::Strides& dst_st
   layout.numel = shape.numel();
   if (layout.numel == 0) return layout;
 
-  std::array<Axis, tensor::kMaxRank> axes{};
+  std::array<Axis, tensor::kMaxRank> axes;
   std::size_t count = 0;
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape.dim(i) == 1) continue;

@@ -11,11 +11,12 @@
 
 namespace engine::strided {
 
-// One axis of a two-sided traversal.
+// One axis of a two-sided traversal. Without initial values: an array for the greatest rank is not
+// worth clearing for the few axes that most layouts have.
 struct Axis {
-  std::int64_t extent = 1;
-  std::int64_t dst_stride = 0;  // elements
-  std::int64_t src_stride = 0;  // elements
+  std::int64_t extent;      // elements along it, on both sides
+  std::int64_t dst_stride;  // elements
+  std::int64_t src_stride;  // elements
 };
 
 // A traversal of equal-shaped destination and source, reduced to the fewest axes: no axis of extent
@@ -23,9 +24,9 @@ struct Axis {
 // both sides allow. A scalar has no axes. The element pairs visited are those of the original
 // layouts.
 struct Layout {
-  std::array<Axis, tensor::kMaxRank> axes{};
-  int rank = 0;
-  std::int64_t numel = 1;
+  std::array<Axis, tensor::kMaxRank> axes;  // outermost first; entries from `rank` on are unused
+  int rank = 0;                             // axes in use
+  std::int64_t numel = 1;                   // the product of their extents; 0 for an empty shape
 };
 
 // CHECKs that the three ranks agree. For numel 0 the result has rank 0 and numel 0.

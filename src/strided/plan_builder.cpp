@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/checked_math.h"
+#include "strided/internal/active_target.h"
 #include "strided/internal/policy.h"
 
 namespace engine::strided {
@@ -131,26 +132,34 @@ bool PlanBuilder::BuildInterleave(const Layout& layout) {
 
 bool PlanBuilder::BuildTable(const Layout& layout) {
   const Axis& inner = layout.axes[static_cast<std::size_t>(layout.rank - 1)];
-  if (inner.extent >= (inner.src_stride == 1 ? kShortRun : kShortRow)) return false;
-  // The destination is dense along the innermost axes, as many as the table holds.
+  const bool is_short = inner.extent < (inner.src_stride == 1 ? kShortRun : kShortRow);
+  if (!is_short && (inner.src_stride == 1 || inner.extent > kMaxPeriod / 2)) return false;
+  const auto at = [&](int i) -> const Axis& { return layout.axes[static_cast<std::size_t>(i)]; };
+  const bool looks_up = LooksUpPeriods(ActiveTargetKind(), plan_.src_item_bytes_);
+  // The destination is dense along the innermost axes, as many as the table holds; or, better, as
+  // make a short pattern that a long axis repeats.
   std::int64_t count = 1;
   int first = layout.rank;
-  while (first > 0) {
-    const Axis& axis = layout.axes[static_cast<std::size_t>(first - 1)];
-    if (axis.dst_stride != count || axis.extent > kMaxTabled / count) break;
-    count *= axis.extent;
+  bool periodic = false;
+  while (first > 0 && at(first - 1).dst_stride == count) {
+    const std::int64_t extent = at(first - 1).extent;
+    periodic = looks_up && first < layout.rank && count <= kMaxPeriod && extent >= kMinPeriods &&
+               at(first - 1).src_stride >= 0;
+    if (periodic || extent > kMaxTabled / count) break;
+    count *= extent;
     --first;
   }
-  if (layout.rank - first < 2) return false;
+  if (!periodic && (!is_short || layout.rank - first < 2)) return false;
   std::copy_n(layout.axes.begin(), static_cast<std::size_t>(layout.rank), plan_.axes_.begin());
-  plan_.strategy_ = CopyPlan::Strategy::kStridedRows;
+  plan_.strategy_ = CopyPlan::Strategy::kTable;
   plan_.rows_rank_ = first;
   plan_.cols_rank_ = layout.rank - first;
   plan_.cols_ = count;
   plan_.rows_ = layout.numel / count;
-  const std::int64_t elements =
-      plan_.dst_dtype_ != plan_.src_dtype_ ? kScratchElements : kUnitBytes / plan_.dst_item_bytes_;
-  SetBlocks(std::clamp<std::int64_t>(elements / count, 1, kMaxBlock), count, 1);
+  const bool converts = plan_.dst_dtype_ != plan_.src_dtype_;
+  const std::int64_t elements = converts ? kScratchElements : kUnitBytes / plan_.dst_item_bytes_;
+  const std::int64_t most = converts ? kMaxBlock : elements;
+  SetBlocks(std::clamp<std::int64_t>(elements / count, 1, most), count, 1);
   return true;
 }
 
@@ -265,19 +274,21 @@ bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
            core::SaturatingMul<std::int64_t>(row_axis.src_stride, plan_.src_item_bytes_),
        .dst_row_bytes =
            core::SaturatingMul<std::int64_t>(col_axis.dst_stride, plan_.dst_item_bytes_),
+       .direct = direct,
        .dst_rows_line_aligned = line_aligned});
   if (!direct) {
-    policy.pack = false;
+    policy.pack = policy.pack && row_axis.dst_stride == 1;
     policy.stream = policy.stream && row_axis.dst_stride == 1;
   }
   plan_.full_lines_ = policy.full_lines;
+  plan_.down_ = direct && policy.down;
   plan_.pack_ = policy.pack;
   plan_.stream_ = policy.stream;
   if (direct) {
     plan_.prefetch_bytes_ = policy.prefetch_bytes;
     plan_.prefetch_rows_ = policy.prefetch_rows;
   }
-  if (!direct) {
+  if (!direct && !policy.pack) {
     SetStagedBlocks(row_axis, col_axis);
   } else {
     SetBlocks(policy.block_rows, policy.block_cols, policy.pack ? 1 : kMinBlock);
@@ -286,20 +297,15 @@ bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
 }
 
 void PlanBuilder::SetStagedBlocks(const Axis& row_axis, const Axis& col_axis) {
-  // A gathered block has the source's item size, a converted one the destination's.
-  const bool gathers = col_axis.src_stride != 1 || plan_.cols_ < kDirectCast;
-  const std::int64_t item =
-      gathers ? std::max(plan_.dst_item_bytes_, plan_.src_item_bytes_) : plan_.dst_item_bytes_;
-  const bool in_memory = plan_.regime_ == Regime::kMemory;
-  // Long rows convert faster, but from memory the pieces written matter more.
-  const std::int64_t most_cols = in_memory ? kStagedColsInMemory : kStagedCols;
-  const std::int64_t block_cols =
-      EvenBlock(plan_.cols_, std::min(most_cols, kScratchDataBytes / (kStagedRows * item)));
-  const std::int64_t limit = std::min(kScratchDataBytes / (block_cols * item), kMaxBlock);
-  const std::int64_t block_rows =
-      plan_.rows_ <= limit ? plan_.rows_ : limit / kStagedRows * kStagedRows;
-  plan_.pack_ = in_memory && row_axis.dst_stride == 1;
-  SetBlocks(block_rows, block_cols, 1);
+  std::int64_t rows = kStagedRows;
+  std::int64_t cols = plan_.regime_ == Regime::kMemory ? kMaxBlock : kStripCols;
+  if (row_axis.dst_stride != 1) {
+    // Scattered from a packed block.
+    const bool gathers = col_axis.src_stride != 1 || plan_.cols_ < kDirectCast;
+    cols = StripCols(plan_.src_item_bytes_, plan_.dst_item_bytes_, gathers);
+    rows = kPackBytes / (cols * plan_.dst_item_bytes_);
+  }
+  SetBlocks(rows, cols, 1);
 }
 
 void PlanBuilder::SetBlocks(std::int64_t block_rows, std::int64_t block_cols,

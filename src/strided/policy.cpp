@@ -44,11 +44,21 @@ Regime RegimeOf(std::int64_t total_bytes) {
   return total_bytes <= sizes.last_level / 4 * 3 ? Regime::kLastLevel : Regime::kMemory;
 }
 
+bool LooksUpPeriods(Target target, std::int64_t item_bytes) {
+  // No lookup of bytes before AVX512_VBMI.
+  return (target == Target::kAvx3 || target == Target::kAvx3Bf16) && item_bytes > 1;
+}
+
+std::int64_t StripCols(std::int64_t src_item, std::int64_t dst_item, bool gathers) {
+  const std::int64_t item = gathers ? std::max(dst_item, src_item) : dst_item;
+  return std::min(kStripCols, kStripBytes / (kLineBytes / dst_item * item));
+}
+
 TransposePolicy ChooseTranspose(const TransposeShape& shape) {
   const Regime regime = RegimeOf(shape.total_bytes);
   if (regime == Regime::kMemory) return ChooseForMemory(shape);
   TransposePolicy policy;
-  if (IsMultiple(shape.dst_row_bytes, 4 * kKiB)) {
+  if (IsMultiple(shape.dst_row_bytes, (shape.direct ? 4 : 2) * kKiB)) {
     // Every destination row maps to the same sets: write long pieces of one at a time.
     policy.pack = true;
     policy.full_lines = true;
@@ -56,7 +66,15 @@ TransposePolicy ChooseTranspose(const TransposeShape& shape) {
     policy.block_cols = kPackedCols;
     return policy;
   }
-  policy.full_lines = IsMultiple(shape.src_row_bytes, regime == Regime::kL2 ? 4 * kKiB : 256);
+  // Whose rows share fewer sets: the largest power of two that divides their distance.
+  const auto alias = [](std::int64_t bytes) {
+    const auto bits = static_cast<std::uint64_t>(bytes);
+    return bits & (~bits + 1);
+  };
+  policy.down = IsMultiple(shape.dst_row_bytes, kKiB) &&
+                alias(shape.dst_row_bytes) >= alias(shape.src_row_bytes);
+  policy.full_lines =
+      policy.down || IsMultiple(shape.src_row_bytes, regime == Regime::kL2 ? 4 * kKiB : 256);
   policy.block_rows = 256;
   policy.block_cols = 1024;
   if (regime == Regime::kL2) policy.block_rows = policy.block_cols = kMaxBlock;

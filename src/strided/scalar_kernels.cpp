@@ -13,8 +13,7 @@ namespace {
 
 void CopyRowsScalar(const RowsJob& job) {
   for (std::int64_t r = 0; r < job.rows; ++r) {
-    std::memcpy(job.dst + job.dst_offsets[r], job.src + job.src_offsets[r],
-                static_cast<std::size_t>(job.row_bytes));
+    std::memcpy(job.DstRow(r), job.SrcRow(r), static_cast<std::size_t>(job.row_bytes));
   }
 }
 
@@ -25,9 +24,21 @@ void CopyStridedRowsScalar(const StridedRowsJob& job) {
     std::byte* const dst = job.dst + job.dst_offsets[r];
     const std::byte* const src = job.src + job.src_offsets[r];
     for (std::int64_t c = 0; c < job.cols; ++c) {
-      const std::int64_t from =
-          job.src_table != nullptr ? job.src_table[c] : c * job.src_step * kItem;
-      std::memcpy(dst + c * job.dst_step * kItem, src + from, kItemBytes);
+      std::memcpy(dst + c * job.dst_step * kItem, src + c * job.src_step * kItem, kItemBytes);
+    }
+  }
+}
+
+template <std::size_t kItemBytes>
+void CopyTabledRowsScalar(const TabledRowsJob& job) {
+  constexpr auto kItem = static_cast<std::int64_t>(kItemBytes);
+  for (std::int64_t k = 0; k < job.runs; ++k) {
+    for (std::int64_t r = 0; r < job.rows; ++r) {
+      std::byte* const dst = job.dst + job.dst_offsets[k] + r * job.dst_step;
+      const std::byte* const src = job.src + job.src_offsets[k] + r * job.src_step;
+      for (std::int64_t c = 0; c < job.cols; ++c) {
+        std::memcpy(dst + c * kItem, src + job.src_table[c], kItemBytes);
+      }
     }
   }
 }
@@ -58,8 +69,8 @@ void InterleaveScalar(const InterleaveJob& job) {
 
 template <std::size_t kItemBytes>
 CopyKernels KernelsOfItem() {
-  return {CopyRowsScalar, CopyStridedRowsScalar<kItemBytes>, TransposeScalar<kItemBytes>,
-          InterleaveScalar<kItemBytes>};
+  return {CopyRowsScalar, CopyStridedRowsScalar<kItemBytes>, CopyTabledRowsScalar<kItemBytes>,
+          TransposeScalar<kItemBytes>, InterleaveScalar<kItemBytes>};
 }
 
 template <CastElement Src, CastElement Dst>

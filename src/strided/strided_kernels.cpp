@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "strided/internal/highway_targets.h"
 #include "strided/internal/kernels.h"
@@ -14,6 +15,8 @@
 // After foreach_target.h.
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
+
+#include "strided/internal/periodic_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace engine::strided {
@@ -52,19 +55,19 @@ HWY_INLINE int64_t StreamHead(const std::byte* dst, int64_t count) {
 
 // A row whose vectors load(d, i) selects. Elements one by one up to the first whole line, and where
 // a vector's loads would reach past the row's last element.
-template <int64_t kStep, bool kStream, typename T, class Load>
+template <bool kStream, typename T, class Load>
 HWY_INLINE void DeinterleaveRow(std::byte* HWY_RESTRICT dst, const std::byte* HWY_RESTRICT src,
-                                int64_t count, Load&& load) {
+                                int64_t step, int64_t count, Load&& load) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = hn::MaxLanes(d);
   constexpr int64_t kItem = sizeof(T);
   const auto copy_until = [&](int64_t i, int64_t end) HWY_ATTR {
-    for (; i < end; ++i) std::memcpy(dst + i * kItem, src + i * kStep * kItem, sizeof(T));
+    for (; i < end; ++i) std::memcpy(dst + i * kItem, src + i * step * kItem, sizeof(T));
   };
   int64_t i = StreamHead<kStream, T>(dst, count);
   copy_until(0, i);
   for (; i + kLanes < count; i += kLanes) {
-    const auto v = load(d, reinterpret_cast<const T*>(src + i * kStep * kItem));
+    const auto v = load(d, reinterpret_cast<const T*>(src + i * step * kItem));
     T* const to = reinterpret_cast<T*>(dst + i * kItem);
     if constexpr (kStream) {
       hn::Stream(v, d, to);
@@ -93,6 +96,44 @@ struct LoadEveryThird {
         _mm512_permutex2var_epi32(low, _mm512_load_si512(kSecond), _mm512_loadu_si512(from + 32))};
   }
 };
+
+// Every step-th element of `step` vectors: a lookup in each, which keeps what it has.
+template <typename T>
+class LoadEveryNth {
+ public:
+  static constexpr int64_t kMinStep = 3;
+  // From here on, as many loads as elements.
+  static constexpr int64_t kMaxStep = 8;
+
+  explicit LoadEveryNth(int64_t step) : step_(step) {
+    for (int64_t k = 0; k < step; ++k) {
+      masks_[k] = 0;
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        const int64_t from = lane * step - k * kLanes;
+        const bool inside = from >= 0 && from < kLanes;
+        index_[k][lane] = static_cast<T>(inside ? from : 0);
+        masks_[k] |= uint64_t{inside} << lane;
+      }
+    }
+  }
+
+  template <class D>
+  HWY_INLINE hn::VFromD<D> operator()(D /*d*/, const T* from) const {
+    __m512i v = _mm512_setzero_si512();
+    for (int64_t k = 0; k < step_; ++k) {
+      v = MaskedLookup(T{}, v, masks_[k], _mm512_load_si512(index_[k]),
+                       _mm512_loadu_si512(from + k * kLanes));
+    }
+    return hn::VFromD<D>{v};
+  }
+
+ private:
+  static constexpr int64_t kLanes = 64 / sizeof(T);
+
+  int64_t step_;
+  uint64_t masks_[kMaxStep];
+  alignas(64) T index_[kMaxStep][kLanes];
+};
 #endif
 
 template <typename T>
@@ -114,17 +155,17 @@ template <bool kStream, typename T>
 HWY_INLINE void CopyStridedRow(std::byte* HWY_RESTRICT dst, int64_t dst_step,
                                const std::byte* HWY_RESTRICT src, int64_t src_step, int64_t count) {
   if (dst_step == 1 && src_step == 2) {
-    return DeinterleaveRow<2, kStream, T>(
-        dst, src, count, [](auto d, const T* from) HWY_ATTR { return LoadEvery<2>(d, from); });
+    return DeinterleaveRow<kStream, T>(
+        dst, src, 2, count, [](auto d, const T* from) HWY_ATTR { return LoadEvery<2>(d, from); });
   }
   if (dst_step == 1 && src_step == 4) {
-    return DeinterleaveRow<4, kStream, T>(
-        dst, src, count, [](auto d, const T* from) HWY_ATTR { return LoadEvery<4>(d, from); });
+    return DeinterleaveRow<kStream, T>(
+        dst, src, 4, count, [](auto d, const T* from) HWY_ATTR { return LoadEvery<4>(d, from); });
   }
 #if HWY_TARGET == HWY_AVX3
   if constexpr (sizeof(T) == 4) {
     if (dst_step == 1 && src_step == 3) {
-      return DeinterleaveRow<3, kStream, T>(dst, src, count, LoadEveryThird());
+      return DeinterleaveRow<kStream, T>(dst, src, 3, count, LoadEveryThird());
     }
   }
 #endif
@@ -136,137 +177,73 @@ HWY_INLINE void CopyStridedRow(std::byte* HWY_RESTRICT dst, int64_t dst_step,
   }
 }
 
-template <bool kStream, typename T>
-HWY_INLINE void CopyEachStridedRow(const StridedRowsJob& job) {
+// Calls copy(std::bool_constant<stream>, dst, src) for each row.
+template <bool kStream, typename T, class Copy>
+HWY_INLINE void ForEachStridedRow(const StridedRowsJob& job, Copy&& copy) {
   for (int64_t r = 0; r < job.rows; ++r) {
     std::byte* const dst = job.dst + job.dst_offsets[r];
     const std::byte* const src = job.src + job.src_offsets[r];
     // Elements that straddle lines never begin one: nothing to bypass the caches with.
     if (kStream && reinterpret_cast<uintptr_t>(dst) % sizeof(T) == 0) {
-      CopyStridedRow<kStream, T>(dst, job.dst_step, src, job.src_step, job.cols);
+      copy(std::bool_constant<kStream>(), dst, src);
     } else {
-      CopyStridedRow<false, T>(dst, job.dst_step, src, job.src_step, job.cols);
+      copy(std::false_type(), dst, src);
     }
   }
+}
+
+template <bool kStream, typename T>
+HWY_INLINE void CopyEachStridedRow(const StridedRowsJob& job) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (sizeof(T) > 1) {
+    using Load = LoadEveryNth<T>;
+    const bool selects = job.dst_step == 1 && job.src_step >= Load::kMinStep &&
+                         job.src_step <= Load::kMaxStep && job.src_step != 4 &&
+                         !(sizeof(T) == 4 && job.src_step == 3);
+    if (selects && job.rows * job.cols >= 8 * int64_t{64 / sizeof(T)}) {
+      const Load load(job.src_step);
+      return ForEachStridedRow<kStream, T>(
+          job, [&](auto stream, std::byte* dst, const std::byte* src) HWY_ATTR {
+            DeinterleaveRow<decltype(stream)::value, T>(dst, src, job.src_step, job.cols, load);
+          });
+    }
+  }
+#endif
+  ForEachStridedRow<kStream, T>(
+      job, [&](auto stream, std::byte* dst, const std::byte* src) HWY_ATTR {
+        CopyStridedRow<decltype(stream)::value, T>(dst, job.dst_step, src, job.src_step, job.cols);
+      });
 }
 
 // --- rows by table ---
 
-#if HWY_TARGET == HWY_AVX3
-// Two vectors as one table, which Highway 1.0 does not offer; `index` counts from the first lane.
-HWY_INLINE __m512i LookupInTwo(uint16_t /*item*/, __m512i a, __m512i index, __m512i b) {
-  return _mm512_permutex2var_epi16(a, index, b);
-}
-HWY_INLINE __m512i LookupInTwo(uint32_t /*item*/, __m512i a, __m512i index, __m512i b) {
-  return _mm512_permutex2var_epi32(a, index, b);
-}
-HWY_INLINE __m512i LookupInTwo(uint64_t /*item*/, __m512i a, __m512i index, __m512i b) {
-  return _mm512_permutex2var_epi64(a, index, b);
-}
-
-// Note [Periodic rows] Small matrices one after another, transposed: the same permutation of
-// `period` items again and again. As many periods as a vector has lanes make `period` vectors, and
-// the items of each come from two neighbouring vectors of the source, if the period is short. The
-// lookups are then the same for every such group.
 template <typename T>
-class PeriodicRows {
- public:
-  static constexpr int64_t kLanes = 64 / sizeof(T);
-  static constexpr int64_t kMaxPeriod = 64;
-
-  // False when the rows are not periodic, or too wide for two vectors.
-  bool Prepare(const StridedRowsJob& job) {
-    const int64_t row_bytes = job.cols * int64_t{sizeof(T)};
-    if (job.cols > kMaxPeriod || job.rows < 8 * kLanes) return false;
-    // Without a branch, so that the loop is vectorised.
-    int64_t differs = 0;
-    for (int64_t r = 0; r < job.rows; ++r) {
-      differs |= (job.src_offsets[r] - job.src_offsets[0]) ^ (r * row_bytes);
-      differs |= (job.dst_offsets[r] - job.dst_offsets[0]) ^ (r * row_bytes);
-    }
-    if (differs != 0) return false;
-    for (int64_t c = 0; c < job.cols; ++c) {
-      if (job.src_table[c] < 0 || job.src_table[c] >= row_bytes) return false;
-    }
-    period_ = job.cols;
-    int64_t row_items = 0;
-    int64_t col = 0;
-    for (int64_t v = 0; v < period_; ++v) {
-      int64_t from[kLanes];
-      for (int64_t& item : from) {
-        item = row_items + job.src_table[col] / int64_t{sizeof(T)};
-        if (++col == period_) {
-          col = 0;
-          row_items += period_;
-        }
-      }
-      if (!PrepareVector(from, v)) return false;
-    }
-    return true;
-  }
-
-  // Copies groups of kLanes rows; returns the rows done. Loads stay within the job's rows.
-  int64_t Copy(const StridedRowsJob& job) const {
-    const auto* src = reinterpret_cast<const T*>(job.src + job.src_offsets[0]);
-    auto* dst = reinterpret_cast<T*>(job.dst + job.dst_offsets[0]);
+void CopyTabledRowsOf(const TabledRowsJob& job) {
+#if HWY_TARGET == HWY_AVX3
+  constexpr bool kLooksUp = sizeof(T) > 1;
+  PeriodicRows<std::conditional_t<kLooksUp, T, uint16_t>> periodic;
+  const bool is_periodic = kLooksUp && job.dst_step == job.cols * int64_t{sizeof(T)} &&
+                           periodic.Prepare(job.src_table, job.cols, job.src_step);
+#endif
+  for (int64_t k = 0; k < job.runs; ++k) {
+    std::byte* const dst = job.dst + job.dst_offsets[k];
+    const std::byte* const src = job.src + job.src_offsets[k];
     int64_t row = 0;
-    // The last vector's loads may reach into the next two groups.
-    for (; row + kLanes + (2 * kLanes + period_ - 1) / period_ <= job.rows; row += kLanes) {
-      for (int64_t v = 0; v < period_; ++v) {
-        const T* const from = src + first_[v];
-        _mm512_storeu_si512(dst + v * kLanes,
-                            LookupInTwo(T{}, _mm512_loadu_si512(from), _mm512_load_si512(index_[v]),
-                                        _mm512_loadu_si512(from + kLanes)));
-      }
-      src += kLanes * period_;
-      dst += kLanes * period_;
-    }
-    return row;
-  }
-
- private:
-  // The items of vector `v` are those of the source at `from`.
-  bool PrepareVector(const int64_t* from, int64_t v) {
-    int64_t first = from[0];
-    int64_t last = from[0];
-    for (int64_t lane = 1; lane < kLanes; ++lane) {
-      first = HWY_MIN(first, from[lane]);
-      last = HWY_MAX(last, from[lane]);
-    }
-    first_[v] = first;
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      index_[v][lane] = static_cast<T>(from[lane] - first);
-    }
-    return last - first < 2 * kLanes;
-  }
-
-  int64_t period_ = 0;
-  int64_t first_[kMaxPeriod];
-  alignas(64) T index_[kMaxPeriod][kLanes];
-};
-#endif
-
-template <typename T>
-HWY_INLINE void CopyTabledRows(const StridedRowsJob& job) {
-  int64_t row = 0;
 #if HWY_TARGET == HWY_AVX3
-  if constexpr (sizeof(T) > 1) {
-    PeriodicRows<T> periodic;
-    if (periodic.Prepare(job)) row = periodic.Copy(job);
-  }
+    if (is_periodic) row = periodic.Copy(dst, src, job.rows);
 #endif
-  for (; row < job.rows; ++row) {
-    std::byte* const dst = job.dst + job.dst_offsets[row];
-    const std::byte* const src = job.src + job.src_offsets[row];
-    for (int64_t c = 0; c < job.cols; ++c) {
-      std::memcpy(dst + c * int64_t{sizeof(T)}, src + job.src_table[c], sizeof(T));
+    for (; row < job.rows; ++row) {
+      std::byte* const to = dst + row * job.dst_step;
+      const std::byte* const from = src + row * job.src_step;
+      for (int64_t c = 0; c < job.cols; ++c) {
+        std::memcpy(to + c * int64_t{sizeof(T)}, from + job.src_table[c], sizeof(T));
+      }
     }
   }
 }
 
 template <typename T>
 void CopyStridedRowsOf(const StridedRowsJob& job) {
-  if (job.src_table != nullptr) return CopyTabledRows<T>(job);
   job.regime == Regime::kMemory ? CopyEachStridedRow<true, T>(job)
                                 : CopyEachStridedRow<false, T>(job);
 }
@@ -348,6 +325,7 @@ void InterleaveOf(const InterleaveJob& job) {
 
 #if HWY_TARGET == HWY_SCALAR
 CopyStridedRows SelectCopyStridedRows(int) { return nullptr; }
+CopyTabledRows SelectCopyTabledRows(int) { return nullptr; }
 Interleave SelectInterleave(int) { return nullptr; }
 #else
 CopyStridedRows SelectCopyStridedRows(int item_bytes) {
@@ -360,6 +338,19 @@ CopyStridedRows SelectCopyStridedRows(int item_bytes) {
       return CopyStridedRowsOf<uint32_t>;
     default:
       return CopyStridedRowsOf<uint64_t>;
+  }
+}
+
+CopyTabledRows SelectCopyTabledRows(int item_bytes) {
+  switch (item_bytes) {
+    case 1:
+      return CopyTabledRowsOf<uint8_t>;
+    case 2:
+      return CopyTabledRowsOf<uint16_t>;
+    case 4:
+      return CopyTabledRowsOf<uint32_t>;
+    default:
+      return CopyTabledRowsOf<uint64_t>;
   }
 }
 
@@ -386,6 +377,11 @@ namespace engine::strided {
 
 CopyStridedRows CopyStridedRowsFor(Target target, int item_bytes) {
   static constexpr CopyStridedRows (*kTable[])(int) = ENGINE_TARGET_TABLE(SelectCopyStridedRows);
+  return kTable[static_cast<std::size_t>(target)](item_bytes);
+}
+
+CopyTabledRows CopyTabledRowsFor(Target target, int item_bytes) {
+  static constexpr CopyTabledRows (*kTable[])(int) = ENGINE_TARGET_TABLE(SelectCopyTabledRows);
   return kTable[static_cast<std::size_t>(target)](item_bytes);
 }
 

@@ -4,6 +4,9 @@
 // After highway_targets.h.
 #include <hwy/highway.h>
 #include <hwy/targets.h>
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -24,7 +27,8 @@ struct TargetInfo {
 };
 
 // Best first.
-constexpr std::array<TargetInfo, 5> kTargets = {{
+constexpr std::array<TargetInfo, 6> kTargets = {{
+    {Target::kAvx3Bf16, "avx3_bf16", HWY_ARCH_X86 ? std::int64_t{HWY_AVX3} : -1},
     {Target::kAvx3, "avx3", HWY_ARCH_X86 ? std::int64_t{HWY_AVX3} : -1},
     {Target::kAvx2, "avx2", HWY_ARCH_X86 ? std::int64_t{HWY_AVX2} : -1},
     {Target::kSse4, "sse4", HWY_ARCH_X86 ? std::int64_t{HWY_SSE4} : -1},
@@ -38,6 +42,19 @@ struct Selection {
   std::size_t count = 0;
   std::size_t active = 0;
 };
+
+// AVX512_BF16, which Highway 1.0 does not tell from AVX-512 without it: CPUID leaf 7, subleaf 1.
+bool CpuHasAvx512Bf16() {
+#if HWY_ARCH_X86
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & (1u << 5)) != 0;
+#else
+  return false;
+#endif
+}
 
 bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
@@ -55,6 +72,7 @@ Selection Select() {
     if (info.highway_bit != 0 && (info.highway_bit < 0 || (supported & info.highway_bit) == 0)) {
       continue;
     }
+    if (info.target == Target::kAvx3Bf16 && !CpuHasAvx512Bf16()) continue;
     selection.names[selection.count] = info.name;
     selection.targets[selection.count] = info.target;
     ++selection.count;

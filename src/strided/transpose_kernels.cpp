@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "strided/internal/highway_targets.h"
 #include "strided/internal/kernels.h"
@@ -58,18 +59,50 @@ HWY_INLINE V OddBlocks(V a, V b) {
 }
 #endif
 
-// The vector whose b-th block is 16 bytes at rows[b * kStep] + offset.
-template <size_t kStep, class D>
-HWY_INLINE hn::VFromD<D> GatherBlocks(D d, const std::byte* const* rows, int64_t offset) {
+// Where the rows of a tile are, by table.
+template <size_t kRows>
+struct TabledRows {
+  const std::byte* at[kRows];
+
+  TabledRows(const TransposeJob& job, int64_t row) {
+    for (size_t i = 0; i < kRows; ++i) {
+      at[i] = job.src + job.src_offsets[row + static_cast<int64_t>(i)];
+    }
+  }
+  HWY_INLINE const std::byte* operator()(size_t i) const { return at[i]; }
+};
+
+// At equal distances: a fourth as many pointers, which the registers hold.
+template <size_t kRows>
+struct RegularRows {
+  const std::byte* at[HWY_MAX(kRows / 4, size_t{1})];
+  int64_t step;
+
+  RegularRows(const TransposeJob& job, int64_t row) : step(job.src_step) {
+    for (size_t i = 0; i < kRows; i += 4) {
+      at[i / 4] = job.src + job.src_offsets[row + static_cast<int64_t>(i)];
+    }
+  }
+  HWY_INLINE void Advance() {
+    for (size_t i = 0; i < kRows; i += 4) at[i / 4] += static_cast<int64_t>(kRows) * step;
+  }
+  HWY_INLINE const std::byte* operator()(size_t i) const {
+    return at[i / 4] + static_cast<int64_t>(i % 4) * step;
+  }
+};
+
+// The vector whose b-th block is 16 bytes at rows(kFirst + b * kStep) + offset.
+template <size_t kFirst, size_t kStep, class D, class Rows>
+HWY_INLINE hn::VFromD<D> GatherBlocks(D d, const Rows& rows, int64_t offset) {
   using T = hn::TFromD<D>;
   constexpr size_t kBlocks = hn::MaxLanes(d) * sizeof(T) / 16;
   if constexpr (kBlocks == 1) {
-    return hn::LoadU(d, reinterpret_cast<const T*>(rows[0] + offset));
+    return hn::LoadU(d, reinterpret_cast<const T*>(rows(kFirst) + offset));
 #if HWY_TARGET == HWY_AVX3
   } else if constexpr (kBlocks == 4) {
     // Masked broadcasts from memory: loads and blends, where Combine would use the shuffle port.
     const auto block = [&](size_t b) HWY_ATTR {
-      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows[b * kStep] + offset));
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows(kFirst + b * kStep) + offset));
     };
     __m512i v = _mm512_castsi128_si512(block(0));
     v = _mm512_mask_broadcast_i32x4(v, 0x00F0, block(1));
@@ -79,22 +112,22 @@ HWY_INLINE hn::VFromD<D> GatherBlocks(D d, const std::byte* const* rows, int64_t
 #endif
   } else {
     const hn::Half<D> dh;
-    return hn::Combine(d, GatherBlocks<kStep>(dh, rows + kStep * kBlocks / 2, offset),
-                       GatherBlocks<kStep>(dh, rows, offset));
+    return hn::Combine(d, GatherBlocks<kFirst + kStep * kBlocks / 2, kStep>(dh, rows, offset),
+                       GatherBlocks<kFirst, kStep>(dh, rows, offset));
   }
 }
 
 // Gathers the blocks of kQ neighbouring tiles with loads of kQ blocks: out[k * kStep] is what
 // GatherBlocks gives for the k-th.
-template <size_t kQ, size_t kStep, class D>
-HWY_INLINE void GatherTiles(D d, const std::byte* const* rows, int64_t offset,
+template <size_t kQ, size_t kFirst, size_t kStep, class D, class Rows>
+HWY_INLINE void GatherTiles(D d, const Rows& rows, int64_t offset,
                             hn::VFromD<D>* HWY_RESTRICT out) {
   using T = hn::TFromD<D>;
   [[maybe_unused]] const auto row = [&](size_t b) {
-    return reinterpret_cast<const T*>(rows[b * kStep] + offset);
+    return reinterpret_cast<const T*>(rows(kFirst + b * kStep) + offset);
   };
   if constexpr (kQ == 1) {
-    out[0] = GatherBlocks<kStep>(d, rows, offset);
+    out[0] = GatherBlocks<kFirst, kStep>(d, rows, offset);
 #if HWY_TARGET == HWY_AVX3
   } else if constexpr (kQ == 4) {
     const auto a0 = hn::LoadU(d, row(0));
@@ -151,22 +184,32 @@ HWY_INLINE void InterleaveRounds(D d, hn::VFromD<D>* HWY_RESTRICT v) {
   }
 }
 
+template <size_t kQ, size_t kItems, size_t kFirst, class D, class Rows>
+HWY_INLINE void GatherAll(D d, const Rows& rows, int64_t offset, hn::VFromD<D>* HWY_RESTRICT v) {
+  if constexpr (kFirst < kItems) {
+    GatherTiles<kQ, kFirst, kItems>(d, rows, offset, v + kFirst);
+    GatherAll<kQ, kItems, kFirst + 1>(d, rows, offset, v);
+  }
+}
+
 // Columns [c, c + kQ * L) of N rows.
-template <size_t kQ, bool kStream, class D>
-HWY_INLINE void TransposeTiles(D d, const std::byte* const* rows, std::byte* dst,
-                               const int64_t* dst_offsets, int64_t c) {
+template <size_t kQ, bool kStream, class D, class Rows>
+HWY_INLINE void TransposeTiles(D d, const Rows& rows, std::byte* dst, const int64_t* dst_offsets,
+                               int64_t dst_step, int64_t c) {
   using T = hn::TFromD<D>;
   constexpr size_t kItems = 16 / sizeof(T);
   hn::VFromD<D> v[kItems * kQ];
-  HWY_UNROLL(16)
-  for (size_t i = 0; i < kItems; ++i) {
-    GatherTiles<kQ, kItems>(d, rows + i, c * int64_t{sizeof(T)}, v + i);
-  }
+  GatherAll<kQ, kItems, 0>(d, rows, c * int64_t{sizeof(T)}, v);
   HWY_UNROLL(4)
   for (size_t k = 0; k < kQ; ++k) InterleaveRounds<0>(d, v + k * kItems);
   HWY_UNROLL(16)
   for (size_t i = 0; i < kItems * kQ; ++i) {
-    T* const to = reinterpret_cast<T*>(dst + dst_offsets[c + static_cast<int64_t>(i)]);
+    T* to;
+    if constexpr (std::is_same_v<Rows, RegularRows<hn::MaxLanes(d)>>) {
+      to = reinterpret_cast<T*>(dst + static_cast<int64_t>(i) * dst_step);
+    } else {
+      to = reinterpret_cast<T*>(dst + dst_offsets[c + static_cast<int64_t>(i)]);
+    }
     if constexpr (kStream) {
       hn::Stream(v[i], d, to);
     } else {
@@ -178,54 +221,99 @@ HWY_INLINE void TransposeTiles(D d, const std::byte* const* rows, std::byte* dst
 // What TransposeJob says of prefetching, for the `count` rows from `row` on.
 class TilePrefetch {
  public:
-  TilePrefetch(const TransposeJob& job, int64_t row, int64_t count, int64_t item_bytes)
-      : src_(job.src),
-        offsets_(job.src_offsets + row + job.prefetch_rows),
-        count_(row + job.prefetch_rows + count <= job.rows ? count : 0),
-        item_bytes_(item_bytes),
-        ahead_(job.prefetch_bytes),
-        row_bytes_(job.cols * item_bytes) {}
+  TilePrefetch(const TransposeJob& job, int64_t row, int64_t count, int64_t item_bytes) {
+    if (job.next != nullptr) {
+      ahead_ = *job.next;
+    } else if (job.prefetch_bytes != 0 || job.prefetch_rows != 0) {
+      const int64_t first = row + job.prefetch_rows;
+      const int64_t skip = job.prefetch_bytes / item_bytes;
+      ahead_ = {job.src + job.prefetch_bytes, job.src_offsets + first,
+                first + count <= job.rows ? count : 0, job.cols - skip, item_bytes};
+    }
+  }
 
-  // Called at each tile; a line of the source may span several.
+  // Called at each tile, which begins at column `col`; a line of the source may span several.
+  template <int64_t kCols>
   HWY_INLINE void Ask(int64_t col) const {
-    const int64_t byte = col * item_bytes_;
-    if (byte % kLineBytes != 0 || byte + ahead_ >= row_bytes_) return;
-    for (int64_t i = 0; i < count_; ++i) hwy::Prefetch(src_ + offsets_[i] + byte + ahead_);
+    if (ahead_.rows == 0 || col >= ahead_.cols) return;
+    const int64_t byte = col * ahead_.item_bytes;
+    const int64_t end = byte + kCols * ahead_.item_bytes;
+    // The first byte of a line that is in this tile's columns.
+    for (int64_t b = (byte + kLineBytes - 1) / kLineBytes * kLineBytes; b < end; b += kLineBytes) {
+      for (int64_t i = 0; i < ahead_.rows; ++i) hwy::Prefetch(ahead_.src + ahead_.offsets[i] + b);
+    }
   }
 
  private:
-  const std::byte* src_;
-  const int64_t* offsets_;
-  int64_t count_;
-  int64_t item_bytes_;
-  int64_t ahead_;
-  int64_t row_bytes_;
+  RowsAhead ahead_{};
 };
 
 // The N rows from `row` on; at least L columns. The last tile overlaps its predecessor, and is then
 // stored through the caches.
-template <size_t kQ, bool kStream, class D>
-HWY_NOINLINE void TransposeStrip(D d, const TransposeJob& job, int64_t row) {
+template <size_t kQ, bool kStream, class Rows, class D>
+HWY_INLINE void TransposeStripOf(D d, const TransposeJob& job, int64_t row) {
   using T = hn::TFromD<D>;
   constexpr int64_t kItems = 16 / sizeof(T);
   constexpr size_t kRows = hn::MaxLanes(d);
-  const std::byte* rows[kRows];
-  for (size_t i = 0; i < kRows; ++i) {
-    rows[i] = job.src + job.src_offsets[row + static_cast<int64_t>(i)];
-  }
+  const Rows rows(job, row);
+  constexpr bool kRegular = std::is_same_v<Rows, RegularRows<kRows>>;
   std::byte* const dst = job.dst + row * int64_t{sizeof(T)};
-  [[maybe_unused]] const TilePrefetch prefetch(job, kStream ? row : 0, kRows, sizeof(T));
+  const int64_t dst_step = job.dst_step;
+  const int64_t* const dst_offsets = job.dst_offsets;
+  const int64_t cols = job.cols;
+  const TilePrefetch prefetch(job, row, kRows, sizeof(T));
+  const auto at = [&](int64_t c) { return kRegular ? dst + dst_offsets[0] + c * dst_step : dst; };
   int64_t c = 0;
-  for (; c + kItems * int64_t{kQ} <= job.cols; c += kItems * int64_t{kQ}) {
-    if constexpr (kStream) prefetch.Ask(c);
-    TransposeTiles<kQ, kStream>(d, rows, dst, job.dst_offsets, c);
+  std::byte* to = at(0);
+  for (; c + kItems * int64_t{kQ} <= cols; c += kItems * int64_t{kQ}) {
+    prefetch.template Ask<kItems * int64_t{kQ}>(c);
+    TransposeTiles<kQ, kStream>(d, rows, to, dst_offsets, dst_step, c);
+    if (kRegular) to += kItems * int64_t{kQ} * dst_step;
   }
   if constexpr (kQ > 1) {
-    for (; c + kItems <= job.cols; c += kItems) {
-      TransposeTiles<1, kStream>(d, rows, dst, job.dst_offsets, c);
+    for (; c + kItems <= cols; c += kItems) {
+      TransposeTiles<1, kStream>(d, rows, at(c), dst_offsets, dst_step, c);
     }
   }
-  if (c < job.cols) TransposeTiles<1, false>(d, rows, dst, job.dst_offsets, job.cols - kItems);
+  if (c < cols)
+    TransposeTiles<1, false>(d, rows, at(cols - kItems), dst_offsets, dst_step, cols - kItems);
+}
+
+template <size_t kQ, bool kStream, class D>
+HWY_NOINLINE void TransposeStrip(D d, const TransposeJob& job, int64_t row) {
+  constexpr size_t kRows = hn::MaxLanes(d);
+  if (job.src_step != 0 && job.dst_step != 0)
+    return TransposeStripOf<kQ, kStream, RegularRows<kRows>>(d, job, row);
+  TransposeStripOf<kQ, kStream, TabledRows<kRows>>(d, job, row);
+}
+
+// Tiles in the destination's order: down all rows for each line of columns.
+template <size_t kQ, class D>
+HWY_NOINLINE void TransposeDown(D d, const TransposeJob& job) {
+  using T = hn::TFromD<D>;
+  constexpr int64_t kItems = 16 / sizeof(T);
+  constexpr int64_t kCols = kItems * kQ;
+  constexpr int64_t kRows = hn::MaxLanes(d);
+  const int64_t cols = job.cols / kCols * kCols;
+  const int64_t rows = job.rows / kRows * kRows;
+  for (int64_t c = 0; c < cols; c += kCols) {
+    std::byte* to = job.dst + job.dst_offsets[0] + c * job.dst_step;
+    RegularRows<kRows> from(job, 0);
+    for (int64_t r = 0; r < rows; r += kRows) {
+      TransposeTiles<kQ, false>(d, from, to, job.dst_offsets, job.dst_step, c);
+      from.Advance();
+      to += kRows * int64_t{sizeof(T)};
+    }
+  }
+  if (cols < job.cols) {
+    const int64_t first = HWY_MIN(cols, job.cols - kItems);
+    TransposeJob rest = job;
+    rest.src += first * int64_t{sizeof(T)};
+    rest.dst_offsets += first;
+    rest.cols -= first;
+    for (int64_t r = 0; r < rows; r += kRows) TransposeStrip<1, false>(d, rest, r);
+  }
+  if (rows < job.rows) TransposeStrip<kQ, false>(d, job, job.rows - kRows);
 }
 
 // Element by element, for matrices smaller than a 16-byte tile.
@@ -244,6 +332,10 @@ template <size_t kQ, bool kStream, class D>
 HWY_INLINE void TransposeRows(D d, const TransposeJob& job) {
   using T = hn::TFromD<D>;
   constexpr int64_t kRows = hn::MaxLanes(d);
+  if constexpr (!kStream) {
+    if (job.down && job.src_step != 0 && job.dst_step != 0 && job.rows >= kRows)
+      return TransposeDown<kQ>(d, job);
+  }
   if (job.rows >= kRows) {
     int64_t row = 0;
     for (; row + kRows <= job.rows; row += kRows) TransposeStrip<kQ, kStream>(d, job, row);

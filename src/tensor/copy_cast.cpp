@@ -58,9 +58,11 @@ strided::CopyPlan PlanOf(const Tensor& dst, const Tensor& src) {
 // Copies or converts every element of equal-shaped tensors of a convertible pair.
 core::Status Transfer(const Tensor& dst, const Tensor& src) {
   if (src.numel() == 0 || IsSameView(dst, src)) return core::OkStatus();
-  const strided::CopyPlan plan = PlanOf(dst, src);
-  if (plan.Run(dst.data(), src.data())) return core::OkStatus();
-  ENGINE_RETURN_IF_ERROR(plan.FirstOffender(src.data()));
+  if (strided::CopyPlan::RunOnce(src.shape(), dst.dtype(), dst.strides(), src.dtype(),
+                                 src.strides(), dst.data(), src.data())) {
+    return core::OkStatus();
+  }
+  ENGINE_RETURN_IF_ERROR(PlanOf(dst, src).FirstOffender(src.data()));
   // The offender is gone: the caller broke the rule that nobody writes the source meanwhile.
   return core::InternalError("cast: the source of shape {} changed while it was read", src.shape());
 }

@@ -17,8 +17,9 @@
 
 namespace engine::tensor {
 
+// The kinds of memory that can be named. Values are stable.
 enum class DeviceType : std::uint8_t {
-  kCPU = 0,
+  kCPU = 0,   // host memory
   kCUDA = 1,  // reserved: can be named and parsed, nothing can be allocated on it
 };
 
@@ -35,13 +36,16 @@ class Device {
     ENGINE_CHECK(type != DeviceType::kCPU || index == 0, "Device: cpu has no index {}", index);
   }
 
+  // The one host; it has no index.
   [[nodiscard]] static constexpr Device Cpu() { return Device(); }
   // CHECKs index >= 0.
   [[nodiscard]] static constexpr Device Cuda(int index) { return Device(DeviceType::kCUDA, index); }
 
-  [[nodiscard]] constexpr DeviceType type() const { return type_; }
-  [[nodiscard]] constexpr int index() const { return index_; }
+  [[nodiscard]] constexpr DeviceType type() const { return type_; }  // the kind of memory
+  [[nodiscard]] constexpr int index() const { return index_; }       // which one; 0 for the cpu
+  // Whether host code may dereference addresses of this device.
   [[nodiscard]] constexpr bool is_cpu() const { return type_ == DeviceType::kCPU; }
+  // Whether this only names a device: nothing can be allocated or copied there.
   [[nodiscard]] constexpr bool is_cuda() const { return type_ == DeviceType::kCUDA; }
 
   // Accepts exactly "cpu", "cuda" (index 0) and "cuda:N", N in plain decimal digits without leading

@@ -18,25 +18,27 @@
 
 namespace engine::tensor {
 
-// Values are stable: append, never renumber; they reach files and messages.
+// The type of a tensor's elements. Values are stable: append, never renumber; they reach files and
+// messages.
 enum class DataType : std::uint8_t {
   kFloat32 = 0,   // IEEE 754 binary32
   kFloat16 = 1,   // IEEE 754 binary16
   kBFloat16 = 2,  // the upper half of a binary32
-  kInt8 = 3,
-  kUInt8 = 4,
-  kInt32 = 5,
-  kInt64 = 6,
-  kBool = 7,     // one byte; zero is false, anything else reads as true
-  kFP8E4M3 = 8,  // reserved: representable, not allocatable
-  kInt4 = 9,     // reserved; two elements a byte, the lower index in the low nibble
-  kInt16 = 10,
-  kUInt16 = 11,
-  kUInt32 = 12,
-  kUInt64 = 13,
+  kInt8 = 3,      // two's complement, as every signed integer here
+  kUInt8 = 4,     // 0 to 255
+  kInt32 = 5,     // 4 bytes
+  kInt64 = 6,     // 8 bytes; the default of ops::arange
+  kBool = 7,      // one byte; zero is false, anything else reads as true
+  kFP8E4M3 = 8,   // reserved: representable, not allocatable
+  kInt4 = 9,      // reserved; two elements a byte, the lower index in the low nibble
+  kInt16 = 10,    // 2 bytes
+  kUInt16 = 11,   // 2 bytes
+  kUInt32 = 12,   // 4 bytes
+  kUInt64 = 13,   // 8 bytes
   kFloat64 = 14,  // IEEE 754 binary64
 };
 
+// The size of tables that a DataType indexes. Grows when a dtype is appended.
 inline constexpr std::size_t kNumDataTypes = 15;
 
 // Every DataType in declaration order.
@@ -175,6 +177,7 @@ struct DTypeTraits<std::uint64_t> : internal::DTypeTraitsOf<DataType::kUInt64> {
 template <>
 struct DTypeTraits<bool> : internal::DTypeTraitsOf<DataType::kBool> {};
 
+// The DataType whose elements are T, which must not be const. A compile error for other types.
 template <typename T>
 inline constexpr DataType dtype_of = DTypeTraits<T>::value;
 

@@ -164,6 +164,7 @@ class HalfLimits {
 }  // namespace internal
 }  // namespace engine::tensor
 
+// Limits of IEEE 754 binary16.
 template <>
 class std::numeric_limits<engine::tensor::float16>
     : public engine::tensor::internal::HalfLimits<engine::tensor::float16> {
@@ -188,6 +189,7 @@ class std::numeric_limits<engine::tensor::float16>
   static constexpr T signaling_NaN() noexcept { return T::from_bits(0x7D00); }
 };
 
+// Limits of bfloat16, whose exponents are those of float.
 template <>
 class std::numeric_limits<engine::tensor::bfloat16>
     : public engine::tensor::internal::HalfLimits<engine::tensor::bfloat16> {
@@ -220,6 +222,7 @@ struct fmt::formatter<engine::tensor::float16> : fmt::formatter<float> {
     return fmt::formatter<float>::format(static_cast<float>(value), context);
   }
 };
+// As float16.
 template <>
 struct fmt::formatter<engine::tensor::bfloat16> : fmt::formatter<float> {
   template <typename FormatContext>

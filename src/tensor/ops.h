@@ -29,9 +29,11 @@ namespace engine::tensor::ops {
 
 // --- Factories: fresh contiguous row-major tensors. Errors: Tensor::empty's, and those named. ---
 
+// Every byte is 0, which is zero, or false, in every dtype.
 [[nodiscard]] core::StatusOr<Tensor> zeros(Shape shape, DataType dtype,
                                            Device device = Device::Cpu(),
                                            memory::Allocator* allocator = nullptr);
+// Every element is 1; true for bool.
 [[nodiscard]] core::StatusOr<Tensor> ones(Shape shape, DataType dtype,
                                           Device device = Device::Cpu(),
                                           memory::Allocator* allocator = nullptr);
@@ -77,25 +79,25 @@ namespace engine::tensor::ops {
 
 // --- Comparison ---
 
+// How far two elements may be apart: |a - b| <= atol + rtol * |b|.
 struct AllCloseTolerance {
-  double rtol = 0;
-  double atol = 0;
+  double rtol = 0;  // relative to |b|
+  double atol = 0;  // absolute
 };
 
+// What a comparison found.
 struct AllCloseResult {
-  bool close = true;
-  std::int64_t mismatch_count = 0;
+  bool close = true;                // no mismatch
+  std::int64_t mismatch_count = 0;  // elements that are not close
   // The largest |a - b| over all elements that are not NaN; infinite when the difference is.
   double max_abs_diff = 0;
   // The mismatch with the largest difference, the first of equals; a NaN pair only when every
   // mismatch is one. Empty without a mismatch, and for rank 0.
   DimVector worst_index;
-  double worst_a = 0;  // 64-bit integers beyond 2^53 rounded
-  double worst_b = 0;
-  // Beyond the above, what Summary needs: the row-major number of the worst mismatch (-1 without
-  // one) and how many elements were compared.
-  std::int64_t worst_element = -1;
-  std::int64_t numel = 0;
+  double worst_a = 0;               // a there; 64-bit integers beyond 2^53 rounded
+  double worst_b = 0;               // b there, likewise
+  std::int64_t worst_element = -1;  // its row-major number; -1 without a mismatch
+  std::int64_t numel = 0;           // how many elements were compared
 
   // A line for humans: the count, the largest difference, and where the worst mismatch is.
   [[nodiscard]] std::string Summary() const;
@@ -158,6 +160,8 @@ struct AllCloseResult {
 // alive meanwhile.
 //   Errors   those of copy, and of cast_into, without the elements'.
 [[nodiscard]] core::StatusOr<strided::CopyPlan> plan_copy(const Tensor& dst, const Tensor& src);
+// The same for cast_into. RunUnits returns false for an element that is not representable;
+// FirstOffender(src.data()) then has the error that cast_into would return.
 [[nodiscard]] core::StatusOr<strided::CopyPlan> plan_cast(const Tensor& dst, const Tensor& src);
 
 }  // namespace engine::tensor::ops

@@ -39,8 +39,10 @@ concept ScalarSource =
 // value.
 class Scalar {
  public:
+  // Any C++ integer of up to 64 bits, bool, or floating value.
   template <internal::ScalarSource T>
   constexpr Scalar(T value) : value_(Widen(value)) {}  // NOLINT(google-explicit-constructor)
+  // The halves widen exactly.
   constexpr Scalar(float16 value) : value_(static_cast<float>(value)) {}   // NOLINT
   constexpr Scalar(bfloat16 value) : value_(static_cast<float>(value)) {}  // NOLINT
 

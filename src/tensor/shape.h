@@ -35,7 +35,9 @@ class DimVector {
     for (const std::int64_t value : values) push_back(value);
   }
 
+  // How many values there are: the rank, for dims and strides.
   [[nodiscard]] constexpr int size() const { return size_; }
+  // Whether there are none, as for a scalar.
   [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
 
   // CHECKs 0 <= i < size().
@@ -63,7 +65,9 @@ class DimVector {
   [[nodiscard]] constexpr std::span<const std::int64_t> values() const {
     return {values_.data(), static_cast<std::size_t>(size_)};
   }
+  // For range-based loops.
   [[nodiscard]] constexpr const std::int64_t* begin() const { return values_.data(); }
+  // One past the last value.
   [[nodiscard]] constexpr const std::int64_t* end() const { return values_.data() + size_; }
 
   friend constexpr bool operator==(const DimVector& a, const DimVector& b) {
@@ -100,6 +104,7 @@ class Shape {
     return FromDims(std::span<const std::int64_t>(dims.begin(), dims.size()));
   }
 
+  // The number of axes, at most kMaxRank.
   [[nodiscard]] constexpr int rank() const { return dims_.size(); }
   // CHECKs 0 <= i < rank().
   [[nodiscard]] constexpr std::int64_t dim(int i) const {
@@ -221,6 +226,7 @@ struct fmt::formatter<engine::tensor::DimVector> {
   }
 };
 
+// Prints the extents, as a DimVector.
 template <>
 struct fmt::formatter<engine::tensor::Shape> : fmt::formatter<engine::tensor::DimVector> {
   template <typename FormatContext>

@@ -28,9 +28,9 @@ namespace engine::tensor {
 
 // The elements start, start + step, ... below end of one axis.
 struct SliceRange {
-  std::int64_t start = 0;
-  std::int64_t end = 0;
-  std::int64_t step = 1;
+  std::int64_t start = 0;  // the first index
+  std::int64_t end = 0;    // one past the last index that may be taken
+  std::int64_t step = 1;   // at least 1
 };
 
 // A handle to shared storage: a Buffer, a byte offset, shape, strides and dtype. Copying a Tensor
@@ -88,17 +88,25 @@ class Tensor {
       DataType dtype);
 
   // Metadata; valid on default-constructed handles too.
+
+  // The extents. Valid until this handle changes or dies, as strides().
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] const Strides& strides() const { return strides_; }  // elements
+  // What an element is; the C++ type that data_ptr and item take.
   [[nodiscard]] DataType dtype() const { return dtype_; }
+  // Where the elements are: the buffer's device, the cpu without one.
   [[nodiscard]] Device device() const { return device_; }
+  // The number of elements: the product of the extents, 1 for rank 0.
   [[nodiscard]] std::int64_t numel() const { return shape_.numel(); }
   // The bytes of the elements, numel * itemsize: of the shape, whether or not there is storage.
   [[nodiscard]] std::size_t nbytes() const {
     return static_cast<std::size_t>(numel()) * static_cast<std::size_t>(itemsize(dtype_));
   }
+  // Whether row-major order walks memory without gaps (tensor::IsContiguous): what reshape needs.
   [[nodiscard]] bool is_contiguous() const { return IsContiguous(shape_, strides_); }
+  // Whether there is storage. False for default-constructed and moved-from handles.
   [[nodiscard]] bool defined() const { return buffer_ != nullptr; }
+  // From the start of the buffer to the first element.
   [[nodiscard]] std::size_t byte_offset() const { return byte_offset_; }
   // True when the storage must not be written: ops refuse it as a destination.
   [[nodiscard]] bool is_read_only() const { return defined() && buffer_->is_read_only(); }

@@ -23,15 +23,16 @@ namespace engine::wire {
 
 static_assert(std::endian::native == std::endian::little);
 
-inline constexpr std::uint32_t kMagicBegin = 0x98B7F19A;
-inline constexpr std::uint32_t kMagicEnd = 0x98B7F19F;
+inline constexpr std::uint32_t kMagicBegin = 0x98B7F19A;  // the first four bytes
+inline constexpr std::uint32_t kMagicEnd = 0x98B7F19F;    // the last four
 // What we write: 2.3.0. Any version of the same major is read.
 inline constexpr std::uint32_t kVersion = 2'003'000;
+// version / kVersionsPerMajor is the major version.
 inline constexpr std::uint32_t kVersionsPerMajor = 1'000'000;
 
-inline constexpr std::size_t kVersionOffset = 4;
-inline constexpr std::size_t kStructOffset = 8;
-inline constexpr std::size_t kPayloadOffset = 256;
+inline constexpr std::size_t kVersionOffset = 4;    // bytes, from the start of the envelope
+inline constexpr std::size_t kStructOffset = 8;     // of the TensorStruct
+inline constexpr std::size_t kPayloadOffset = 256;  // of the elements
 // An envelope without payload: the shortest there is.
 inline constexpr std::size_t kEnvelopeBytes = kPayloadOffset + 4;
 
@@ -50,11 +51,12 @@ inline void SetText(char* field, std::size_t width, std::string_view text) {
 // Sequencing and timestamps. Every message of the family begins with one.
 struct Header {
   char frame_id[16] = "unknown";  // need not end with a NUL
-  std::uint32_t seq = 0;
-  std::uint32_t reserved = 0;
-  std::uint64_t time_meas = 0;  // ns, when the data were measured
-  std::uint64_t time_pub = 0;   // ns, when the message was published
+  std::uint32_t seq = 0;          // the sender's count of messages
+  std::uint32_t reserved = 0;     // kept as it is; cleared by TensorMessage::clear
+  std::uint64_t time_meas = 0;    // ns, when the data were measured
+  std::uint64_t time_pub = 0;     // ns, when the message was published
 
+  // frame_id up to its first NUL. Valid while this header lives and is not changed.
   [[nodiscard]] std::string_view frame_id_text() const {
     return TextOf(frame_id, sizeof(frame_id));
   }
@@ -72,29 +74,29 @@ static_assert(offsetof(Header, time_pub) == 32);
 // What lies between version and payload. Only TensorMessage interprets it; values are whatever the
 // bytes hold.
 struct alignas(8) TensorStruct {
-  Header header;
-  std::uint64_t data_ = 0;  // the writer's address; written as 0 and never read
-  std::uint64_t size_ = 0;  // bytes of payload
-  std::uint64_t update_time_ns_ = 0;
-  std::uint64_t num_elements_ = 0;
-  char name_[32] = {};
-  char model_id_[32] = {};
-  char layout_[16] = {};
-  std::uint32_t shape_[8] = {};
-  std::uint32_t strides_[8] = {};  // elements
-  std::uint32_t channel_ = 0;
-  std::uint32_t freq_ = 0;  // Hz
-  std::uint32_t batch_size_ = 0;
-  float quant_scale_ = 0;
-  std::int32_t quant_zero_point_ = 0;
-  std::uint8_t dtype_ = 0;
-  std::uint8_t rank_ = 0;
-  std::uint8_t device_ = 0;
-  std::uint8_t is_owner_ = 0;  // a byte and not a bool: the wire may hold any value
-  std::uint8_t element_size_ = 0;
-  std::uint8_t reserved_buf_ = 0;
-  std::uint16_t reserved_buf2_ = 0;
-  std::uint32_t reserved_buf3_ = 0;
+  Header header;                       // sequencing and timestamps
+  std::uint64_t data_ = 0;             // the writer's address; written as 0 and never read
+  std::uint64_t size_ = 0;             // bytes of payload
+  std::uint64_t update_time_ns_ = 0;   // ns, the producer's timestamp of the tensor
+  std::uint64_t num_elements_ = 0;     // what the sender says; ToTensor compares it with the shape
+  char name_[32] = {};                 // text, need not end with a NUL
+  char model_id_[32] = {};             // text, likewise
+  char layout_[16] = {};               // text, e.g. "NCHW"; never interpreted
+  std::uint32_t shape_[8] = {};        // elements; entries from rank_ on mean nothing
+  std::uint32_t strides_[8] = {};      // elements
+  std::uint32_t channel_ = 0;          // of the sensor or producer; never interpreted
+  std::uint32_t freq_ = 0;             // Hz
+  std::uint32_t batch_size_ = 0;       // shape[0] as set_shape stores it; never interpreted
+  float quant_scale_ = 0;              // 0: not quantised
+  std::int32_t quant_zero_point_ = 0;  // the quantised value that stands for 0
+  std::uint8_t dtype_ = 0;             // TensorMessage::DataType, or any other byte
+  std::uint8_t rank_ = 0;              // axes in use
+  std::uint8_t device_ = 0;            // TensorMessage::Device, or any other byte
+  std::uint8_t is_owner_ = 0;          // a byte and not a bool: the wire may hold any value
+  std::uint8_t element_size_ = 0;      // bytes; follows dtype_ when decoded
+  std::uint8_t reserved_buf_ = 0;      // kept as it is, as are the two below
+  std::uint16_t reserved_buf2_ = 0;    // see reserved_buf_
+  std::uint32_t reserved_buf3_ = 0;    // see reserved_buf_
 };
 
 static_assert(sizeof(TensorStruct) == 248);

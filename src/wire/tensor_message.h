@@ -57,32 +57,32 @@ concept TemporaryBytes = !std::is_lvalue_reference_v<T> && !std::ranges::borrowe
 // used on any thread, whatever happens to the message.
 class TensorMessage final : private TensorStruct {
  public:
-  static constexpr std::uint8_t kMaxRank = 8;
+  static constexpr std::uint8_t kMaxRank = 8;  // entries of shape() and strides()
 
   // Values are the wire's.
   enum DataType : std::uint8_t {
-    kDataUnknown = 0,
-    kBool = 1,
-    kInt8 = 2,
-    kUint8 = 3,
-    kInt16 = 4,
-    kUint16 = 5,
-    kInt32 = 6,
-    kUint32 = 7,
-    kInt64 = 8,
-    kUint64 = 9,
-    kFloat16 = 10,
-    kBfloat16 = 11,
-    kFloat32 = 12,
-    kFloat64 = 13,
+    kDataUnknown = 0,  // not set; ToTensor refuses it
+    kBool = 1,         // one byte; zero is false, anything else reads as true
+    kInt8 = 2,         // 1 byte
+    kUint8 = 3,        // 1 byte
+    kInt16 = 4,        // 2 bytes
+    kUint16 = 5,       // 2 bytes
+    kInt32 = 6,        // 4 bytes
+    kUint32 = 7,       // 4 bytes
+    kInt64 = 8,        // 8 bytes
+    kUint64 = 9,       // 8 bytes
+    kFloat16 = 10,     // IEEE 754 binary16
+    kBfloat16 = 11,    // the upper half of a binary32
+    kFloat32 = 12,     // IEEE 754 binary32
+    kFloat64 = 13,     // IEEE 754 binary64
   };
 
   // Where the payload lives on the sender's side. A hint; ToTensor takes kDeviceCpu only.
   enum Device : std::uint8_t {
-    kDeviceCpu = 0,
-    kDeviceGpu = 1,
-    kDeviceNpu = 2,
-    kDeviceDsp = 3,
+    kDeviceCpu = 0,  // host memory
+    kDeviceGpu = 1,  // Unimplemented in ToTensor, as the two below
+    kDeviceNpu = 2,  // a neural accelerator
+    kDeviceDsp = 3,  // a signal processor
   };
 
   // What FromTensor does with a tensor that is not contiguous.
@@ -233,50 +233,66 @@ class TensorMessage final : private TensorStruct {
 
   // Whether there is a payload.
   [[nodiscard]] bool is_valid() const { return payload_ != nullptr; }
+  // Whether the payload was allocated by this message and may be written through mutable_data().
   [[nodiscard]] bool is_owner() const { return is_owner_ != 0; }
   // Null without a payload, never otherwise.
   [[nodiscard]] const std::uint8_t* data() const { return payload_; }
   // The bytes of an owned payload, to write them; null otherwise. Tensors of ToTensor see the
   // writes.
   [[nodiscard]] std::uint8_t* mutable_data() { return is_owner() ? payload_ : nullptr; }
+  // The payload's bytes.
   [[nodiscard]] std::size_t size() const { return size_; }
 
   // --- Metadata ---
 
-  using TensorStruct::header;
+  using TensorStruct::header;  // sequencing and timestamps, to read and to set
 
+  // The producer's timestamp of the tensor in ns, beside those of the header.
   [[nodiscard]] std::uint64_t update_time_ns() const { return update_time_ns_; }
   // As set_shape counted or the sender claimed; ToTensor compares it with the shape.
   [[nodiscard]] std::uint64_t num_elements() const { return num_elements_; }
-  // Valid until the field changes or the message dies, as are model_id, layout, shape and strides.
+  // What the tensor is called. Valid until the field changes or the message dies, as are model_id,
+  // layout, shape and strides.
   [[nodiscard]] std::string_view name() const { return TextOf(name_, sizeof(name_)); }
+  // Which model the tensor belongs to.
   [[nodiscard]] std::string_view model_id() const { return TextOf(model_id_, sizeof(model_id_)); }
+  // What the axes mean, e.g. "NCHW". Text for people; nothing interprets it.
   [[nodiscard]] std::string_view layout() const { return TextOf(layout_, sizeof(layout_)); }
-  // kMaxRank entries.
+  // kMaxRank entries, of which the first rank() count.
   [[nodiscard]] const std::uint32_t* shape() const { return shape_; }
   [[nodiscard]] const std::uint32_t* strides() const { return strides_; }  // elements
-  // 0 when dim is not below kMaxRank.
+  // One extent; 0 when dim is not below kMaxRank.
   [[nodiscard]] std::uint32_t shape_at(std::uint8_t dim) const {
     return dim < kMaxRank ? shape_[dim] : 0;
   }
+  // One stride in elements; 0 when dim is not below kMaxRank.
   [[nodiscard]] std::uint32_t stride_at(std::uint8_t dim) const {
     return dim < kMaxRank ? strides_[dim] : 0;
   }
+  // The number of the sensor, producer or output port that the tensor belongs to.
   [[nodiscard]] std::uint32_t channel() const { return channel_; }
   [[nodiscard]] std::uint32_t freq() const { return freq_; }  // Hz
+  // shape[0], unless it was set to something else: nothing compares the two.
   [[nodiscard]] std::uint32_t batch_size() const { return batch_size_; }
+  // The distance of two neighbouring quantised values; 0 when the elements are not quantised.
   [[nodiscard]] float quant_scale() const { return quant_scale_; }
+  // The quantised value that stands for 0.
   [[nodiscard]] std::int32_t quant_zero_point() const { return quant_zero_point_; }
-  // May be no enumerator: the sender's byte is kept. So may device().
+  // The type of the elements. May be no enumerator: the sender's byte is kept.
   [[nodiscard]] DataType dtype() const { return static_cast<DataType>(dtype_); }
+  // The number of axes, at most kMaxRank.
   [[nodiscard]] std::uint8_t rank() const { return rank_; }
+  // Where the elements are on the sender's side. May be no enumerator, as dtype().
   [[nodiscard]] Device device() const { return static_cast<Device>(device_); }
   [[nodiscard]] std::uint8_t element_size() const { return element_size_; }  // bytes
 
+  // Stores the time as it is; the clock is the application's.
   void set_update_time_ns(std::uint64_t update_time_ns) { update_time_ns_ = update_time_ns; }
-  // Longer texts are cut: names and model ids keep 31 bytes, layouts 15.
+  // Keeps 31 bytes.
   void set_name(std::string_view name) { SetText(name_, sizeof(name_), name); }
+  // Keeps 31 bytes.
   void set_model_id(std::string_view id) { SetText(model_id_, sizeof(model_id_), id); }
+  // Keeps 15 bytes.
   void set_layout(std::string_view layout) { SetText(layout_, sizeof(layout_), layout); }
 
   // Stores `rank` extents (the first kMaxRank of more), row-major strides, num_elements, and
@@ -284,29 +300,39 @@ class TensorMessage final : private TensorStruct {
   // them. Rank 0 zeroes all of these.
   //   Errors   InvalidArgument: null with a rank above 0; a stride that uint32_t cannot hold.
   [[nodiscard]] core::Status set_shape(const std::uint32_t* shape, std::uint8_t rank);
-  // One extent or stride; nothing that depends on it changes.
+  // One extent; neither strides nor num_elements follow.
   //   Errors   InvalidArgument: dim is not below kMaxRank.
   [[nodiscard]] core::Status set_shape_at(std::uint8_t dim, std::uint32_t value);
+  // One stride, in elements; nothing else changes.
+  //   Errors   InvalidArgument: dim is not below kMaxRank.
   [[nodiscard]] core::Status set_stride_at(std::uint8_t dim, std::uint32_t value);
 
+  // Any number; it is sent as it is.
   void set_channel(std::uint32_t channel) { channel_ = channel; }
+  // The nominal publishing frequency in Hz; nothing is timed by it.
   void set_freq(std::uint32_t freq) { freq_ = freq; }
+  // Replaces what set_shape stored; the shape does not follow.
   void set_batch_size(std::uint32_t batch_size) { batch_size_ = batch_size; }
+  // Stores any float; Dequantize refuses 0 and what is not finite.
   void set_quant_scale(float quant_scale) { quant_scale_ = quant_scale; }
+  // Any int32, also one that no element can have.
   void set_quant_zero_point(std::int32_t zero_point) { quant_zero_point_ = zero_point; }
   // Stores the element size too.
   void set_dtype(DataType dtype) {
     dtype_ = dtype;
     element_size_ = element_size_of(dtype);
   }
+  // A hint for the receiver; the payload stays where it is.
   void set_device(Device device) { device_ = device; }
 
   // Bytes; 0 for kDataUnknown and for what is no enumerator.
   [[nodiscard]] static std::uint8_t element_size_of(DataType dtype);
 
-  // Fields that later versions of the format may give a meaning. Do not use them.
+  // Fields that later versions of the format may give a meaning: not to be used. The first byte.
   [[nodiscard]] std::uint8_t& get_reserved() { return reserved_buf_; }
+  // The two bytes behind it.
   [[nodiscard]] std::uint16_t& get_reserved2() { return reserved_buf2_; }
+  // The last four bytes.
   [[nodiscard]] std::uint32_t& get_reserved3() { return reserved_buf3_; }
 
  private:

@@ -112,7 +112,10 @@ TEST_P(CopyGuardTest, StridedRows) {
                                            {1, 3},
                                            {1, 4},
                                            {1, 5},
+                                           {1, 6},
                                            {1, 7},
+                                           {1, 8},
+                                           {1, 9},
                                            {2, 1},
                                            {3, 1},
                                            {4, 1},
@@ -165,6 +168,8 @@ TEST_P(CopyGuardTest, TransposesOfAliasingRows) {
       ASSERT_EQ(run(4096, 0, 0), "");
       ASSERT_EQ(run(4096, 4096, 1), "");
       ASSERT_EQ(run(0, 256, 0), "");
+      ASSERT_EQ(run(1024, 0, 1), "");
+      ASSERT_EQ(run(1024, 1024, 0), "");
       for (const std::int64_t shift : {0, 4, 8, 63}) {
         ASSERT_EQ(run(64, 0, shift), "");
         ASSERT_EQ(run(256, 256, shift), "");
@@ -194,6 +199,36 @@ TEST_P(CopyGuardTest, TransposesWithStepsAndOfSeveralAxes) {
         copy.Run({{a, 6, 4, inner}, dtype(), {24 * inner, 4 * inner, inner, 1}, dtype(), reversed}),
         "");
     ASSERT_EQ(copy.Run({{inner, a, 40}, dtype(), {41 * a, 41, 1}, dtype(), {a, 1, a * inner}}), "");
+  }
+}
+
+// Short patterns that repeat: small matrices one after another, pixels of many planes, windows that
+// overlap, rows cut out of longer ones. As many of them as end anywhere within a group of vectors.
+TEST_P(CopyGuardTest, PatternsThatRepeat) {
+  GuardedCopy copy(kSideBytes);
+  for (const std::int64_t repeats : {31, 64, 65, 79, 97, 128, 200}) {
+    for (const auto& [a, b] :
+         {std::pair(3, 3), {2, 5}, {5, 5}, {7, 9}, {3, 16}, {16, 3}, {11, 5}}) {
+      const std::int64_t size = a * b;
+      const Strides dense = {size, b, 1};
+      const std::int64_t shift = repeats % 3;
+      // Transposed one by one, with and without gaps between them.
+      for (const std::int64_t gap : {0, 1, 20}) {
+        const Strides src = {size + gap, 1, a};
+        ASSERT_EQ(copy.Run({{repeats, a, b}, dtype(), dense, dtype(), src, shift, shift}), "");
+      }
+      // Windows; several rows of them, so that a run ends within a block.
+      const Strides windows = {1, repeats + b, 1};
+      ASSERT_EQ(copy.Run({{repeats, a, b}, dtype(), dense, dtype(), windows, shift}), "");
+      const Strides many = {repeats * size, size, b, 1};
+      const Strides rows_of_windows = {repeats + 2 * b, 1, repeats + 2 * b, 1};
+      ASSERT_EQ(copy.Run({{3, repeats, a, b}, dtype(), many, dtype(), rows_of_windows, shift}), "");
+    }
+    for (const std::int64_t planes : {3, 5, 7, 11, 15}) {
+      const Strides pixels = {planes, 1};
+      ASSERT_EQ(copy.Run({{repeats, planes}, dtype(), pixels, dtype(), {1, repeats + 1}}), "");
+      ASSERT_EQ(copy.Run({{repeats, planes}, dtype(), pixels, dtype(), {planes + 2, 1}}), "");
+    }
   }
 }
 

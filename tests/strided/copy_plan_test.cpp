@@ -1,5 +1,6 @@
 #include "strided/copy_plan.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -259,6 +260,73 @@ TEST(CopyPlanThreadTest, ThreadsRunDisjointRangesOfOnePlan) {
   }
 }
 
+// Around the number of elements up to which there is no plan; a scalar, an extent of 1, nothing.
+TEST(CopyPlanTest, RunOnceMovesWhatAPlanWould) {
+  for (const tensor::Shape& shape :
+       {tensor::Shape{}, {0}, {1}, {63}, {64}, {65}, {3, 0}, {8, 8}, {5, 13}, {2, 1, 3, 2}}) {
+    std::vector<std::int16_t> src(static_cast<std::size_t>(shape.numel()) * 2 + 1);
+    std::iota(src.begin(), src.end(), std::int16_t{7});
+    tensor::Strides dense(shape.dims());
+    tensor::Strides spread(shape.dims());
+    std::int64_t step = 1;
+    for (int i = shape.rank() - 1; i >= 0; --i) {
+      dense[i] = step;
+      spread[i] = 2 * step;
+      step *= shape.dim(i);
+    }
+    std::vector<std::int16_t> dst(static_cast<std::size_t>(shape.numel()) + 1, -1);
+    ASSERT_TRUE(CopyPlan::RunOnce(shape, kInt16, dense, kInt16, spread, dst.data(), src.data()));
+    for (std::int64_t i = 0; i < shape.numel(); ++i) {
+      ASSERT_EQ(dst[static_cast<std::size_t>(i)], src[static_cast<std::size_t>(2 * i)])
+          << fmt::format("{}", shape);
+    }
+    ASSERT_EQ(dst.back(), -1) << fmt::format("{}", shape);
+  }
+}
+
+// A source that runs backwards along any of its axes, as NumPy's reversed views do: rows, patterns
+// that repeat, matrices.
+TEST(CopyPlanTest, SourcesThatRunBackwards) {
+  constexpr std::int64_t kA = 200;
+  constexpr std::int64_t kB = 3;
+  constexpr std::int64_t kC = 5;
+  std::vector<std::int32_t> src(kA * kB * kC);
+  std::iota(src.begin(), src.end(), 0);
+  struct Dense {
+    std::array<std::int64_t, 3> dims;
+    std::array<std::int64_t, 3> steps;
+  };
+  const Dense layouts[] = {{{kA, kB, kC}, {kB * kC, kC, 1}},
+                           {{kA, kC, kB}, {kB * kC, 1, kC}},
+                           {{kA, kB, kC}, {kC, kA * kC, 1}},
+                           {{kA, kB, kC}, {1, kA * kC, kA}},
+                           {{kB, kC, kA}, {kC, 1, kB * kC}}};
+  for (const auto& [dims, forward] : layouts) {
+    for (int backwards = 0; backwards < 8; ++backwards) {
+      std::array<std::int64_t, 3> steps = forward;
+      std::int64_t first = 0;
+      for (std::size_t i = 0; i < 3; ++i) {
+        if ((backwards >> i & 1) == 0) continue;
+        first += (dims[i] - 1) * steps[i];
+        steps[i] = -steps[i];
+      }
+      std::vector<std::int32_t> dst(src.size(), -1);
+      const CopyPlan plan =
+          CopyPlan::Make({dims[0], dims[1], dims[2]}, kInt32, {dims[1] * dims[2], dims[2], 1},
+                         kInt32, {steps[0], steps[1], steps[2]});
+      ASSERT_TRUE(plan.Run(dst.data(), src.data() + first));
+      std::size_t at = 0;
+      for (std::int64_t i = 0; i < dims[0]; ++i) {
+        for (std::int64_t j = 0; j < dims[1]; ++j) {
+          for (std::int64_t k = 0; k < dims[2]; ++k) {
+            ASSERT_EQ(dst[at++], first + i * steps[0] + j * steps[1] + k * steps[2]);
+          }
+        }
+      }
+    }
+  }
+}
+
 class CopyPlanDeathTest : public ::testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
@@ -273,6 +341,17 @@ TEST_F(CopyPlanDeathTest, MakeChecksThePairAndTheRanks) {
                "CopyPlan: no conversion from int4 to int4");
   EXPECT_DEATH(static_cast<void>(CopyPlan::Make({2, 3}, kInt8, {3, 1}, kInt8, {1})),
                "differ in rank");
+}
+
+TEST_F(CopyPlanDeathTest, RunOnceChecksAsMakeDoes) {
+  std::array<std::int8_t, 6> dst{};
+  const std::array<std::int8_t, 6> src{};
+  const auto run = [&](tensor::DataType dst_dtype, const tensor::Strides& src_strides) {
+    static_cast<void>(
+        CopyPlan::RunOnce({2, 3}, dst_dtype, {3, 1}, kInt8, src_strides, dst.data(), src.data()));
+  };
+  EXPECT_DEATH(run(kBool, {3, 1}), "CopyPlan: no conversion from int8 to bool");
+  EXPECT_DEATH(run(kInt8, {1}), "differ in rank");
 }
 
 TEST_F(CopyPlanDeathTest, RunUnitsChecksTheRange) {

@@ -7,7 +7,7 @@
 namespace engine::strided {
 
 // The order of ENGINE_TARGET_TABLE; kScalar has no entry there.
-enum class Target : std::uint8_t { kAvx3, kAvx2, kSse4, kNeon, kScalar };
+enum class Target : std::uint8_t { kAvx3Bf16, kAvx3, kAvx2, kSse4, kNeon, kScalar };
 
 // ActiveTarget() of strided/target.h. Decided once per process.
 [[nodiscard]] Target ActiveTargetKind();

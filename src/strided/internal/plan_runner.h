@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "strided/copy_plan.h"
+#include "tensor/shape.h"
 
 namespace engine::strided {
 
@@ -14,6 +15,12 @@ class PlanRunner {
   // Runs units [begin, end), begin < end; returns as CopyPlan::RunUnits.
   static bool Run(const CopyPlan& plan, std::byte* dst, const std::byte* src, std::int64_t begin,
                   std::int64_t end);
+
+  // Copies every element of equal-shaped layouts (strides in elements), one by one.
+  static void CopyFewElements(int item_bytes, const tensor::Shape& shape,
+                              const tensor::Strides& dst_strides,
+                              const tensor::Strides& src_strides, std::byte* dst,
+                              const std::byte* src);
 
  private:
   class BlockRunner;

@@ -4,7 +4,10 @@
 #ifndef ENGINE_STRIDED_INTERNAL_POLICY_H_
 #define ENGINE_STRIDED_INTERNAL_POLICY_H_
 
+#include <algorithm>
 #include <cstdint>
+
+#include "strided/internal/active_target.h"
 
 namespace engine::strided {
 
@@ -34,19 +37,21 @@ enum class Regime : std::uint8_t {
 inline constexpr std::int64_t kMaxTableEntries = 2048;
 inline constexpr std::int64_t kMinBlock = 32;
 inline constexpr std::int64_t kMaxBlock = 1984;
-// Rows that are gathered or converted go through scratch memory of this many elements of 8 bytes;
-// transposes, through as many bytes.
+// Rows that are gathered or converted go through scratch memory of this many elements of 8 bytes.
 inline constexpr std::int64_t kScratchElements = 4096;
-inline constexpr std::int64_t kStagedRows = 64;  // a multiple, unless there are fewer
-inline constexpr std::int64_t kStagedCols = 256;
-inline constexpr std::int64_t kStagedColsInMemory = 128;
-// A scratch block: its elements, and a line for each packed row, so that they do not alias.
-inline constexpr std::int64_t kScratchDataBytes = kScratchElements * 8;
+// Transposes gather and convert a strip at a time: as many rows as make a line of the destination,
+// in parts of so many bytes and columns at most.
+inline constexpr std::int64_t kStripBytes = 16 * 1024;
+inline constexpr std::int64_t kStripCols = 256;
+inline constexpr std::int64_t kStagedRows = 256;
+// A block of transposed rows, each followed by a line, so that they do not alias.
+inline constexpr std::int64_t kPackBytes = 48 * 1024;
 inline constexpr std::int64_t kRowPadding = 64;
-inline constexpr std::int64_t kScratchBytes = kScratchDataBytes + kStagedColsInMemory * kRowPadding;
+inline constexpr std::int64_t kScratchBytes =
+    std::max(2 * kScratchElements * 8, 2 * kStripBytes + kPackBytes);
 // Runs at least this long are converted where they are; shorter ones are packed together first.
 inline constexpr std::int64_t kDirectCast = 16;
-// A packed block: rows of 512 bytes, and as many as the scratch memory holds.
+// A packed block where destination rows alias.
 inline constexpr std::int64_t kPackedRowBytes = 512;
 inline constexpr std::int64_t kPackedCols = 48;
 // Matrices with fewer elements than this, one after another, are not worth a block each.
@@ -56,6 +61,10 @@ inline constexpr std::int64_t kShortRow = 16;
 inline constexpr std::int64_t kShortRun =
     8;  // likewise, for rows that are contiguous on both sides
 inline constexpr std::int64_t kMaxTabled = 1024;
+// A pattern of so many elements at most, repeated along a row axis at least so long, is looked up
+// in vectors where the target can.
+inline constexpr std::int64_t kMaxPeriod = 128;
+inline constexpr std::int64_t kMinPeriods = 64;
 // The least of a matrix's sides that a register tile takes.
 inline constexpr std::int64_t kTileBytes = 16;
 // A block of strided rows.
@@ -64,11 +73,19 @@ inline constexpr std::int64_t kStridedCols = 1024;
 // Up to this many elements a nested loop beats every kernel.
 inline constexpr std::int64_t kElementLoopMax = 64;
 
+// Whether short patterns that repeat are looked up in vectors.
+[[nodiscard]] bool LooksUpPeriods(Target target, std::int64_t item_bytes);
+
+// Columns of a part of a strip. A gathered strip has the source's item size, a converted one the
+// destination's.
+[[nodiscard]] std::int64_t StripCols(std::int64_t src_item, std::int64_t dst_item, bool gathers);
+
 // How a matrix transpose is cut into blocks.
 struct TransposePolicy {
   std::int64_t block_rows = 0;
   std::int64_t block_cols = 0;
   bool full_lines = false;  // TransposeJob
+  bool down = false;        // TransposeJob
   bool pack = false;        // transpose into a dense block in the L1 cache, then copy its rows out
   bool stream = false;
   std::int64_t prefetch_bytes = 0;  // TransposeJob
@@ -82,6 +99,7 @@ struct TransposeShape {
   std::int64_t total_bytes;    // read plus written by the whole plan
   std::int64_t src_row_bytes;  // distance of source rows; of the innermost axis of several
   std::int64_t dst_row_bytes;  // distance of destination rows, likewise
+  bool direct;                 // from one matrix to the other, without gathering or converting
   bool dst_rows_line_aligned;  // all destination rows begin alike within a 64-byte line
 };
 
