@@ -77,3 +77,9 @@ configure_package_config_file(
   INSTALL_DESTINATION "${package_dir}")
 install(FILES "${PROJECT_BINARY_DIR}/install/engine_tensorConfig.cmake"
               "${PROJECT_BINARY_DIR}/engine_tensorConfigVersion.cmake" DESTINATION "${package_dir}")
+
+# Views for debuggers: docs/design/debugging.md.
+install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/engine_tensor_gdb.py"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/engine_tensor/gdb")
+install(FILES "${PROJECT_SOURCE_DIR}/tools/natvis/engine_tensor.natvis"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/engine_tensor/natvis")
