@@ -1,14 +1,15 @@
 // A producer's structure of arbitrary metadata, over memory of a chosen size.
 //
 // Whatever it says, the deleter runs exactly once. What Import accepts has the metadata that was
-// lent, and where its window lies within the memory, copies and prints without leaving it, and
-// comes back equal from a round trip.
+// lent, comes back from a round trip with the same, and where its window lies within the memory,
+// copies and prints without leaving it.
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -90,6 +91,35 @@ void CheckElements(const tensor::Tensor& tensor) {
   ENGINE_CHECK(copy.ok() && tensor::ops::copy(*copy, tensor).ok());
 }
 
+// That `tensor` is what `lent` says. Strides count where they lead to an element.
+void CheckIsAsLent(const tensor::Tensor& tensor, const DLTensor& lent) {
+  ENGINE_CHECK(tensor.shape().rank() == lent.ndim);
+  std::int64_t row_major = 1;
+  for (int i = lent.ndim - 1; i >= 0; --i) {
+    const std::int64_t extent = lent.shape[i];
+    ENGINE_CHECK(tensor.shape().dim(i) == extent);
+    if (tensor.numel() == 0) continue;
+    ENGINE_CHECK(extent == 1 ||
+                 tensor.strides()[i] == (lent.strides == nullptr ? row_major : lent.strides[i]));
+    row_major *= extent;
+  }
+  ENGINE_CHECK(tensor.numel() == 0 ||
+               tensor.data() == static_cast<std::byte*>(lent.data) + lent.byte_offset);
+}
+
+void CheckRoundTrip(const tensor::Tensor& tensor, DLDataType type) {
+  core::StatusOr<VersionedHandle> exported = Export(tensor);
+  ENGINE_CHECK(exported.ok() == (tensor.numel() == 0 || tensor.is_aligned()));
+  if (!exported.ok()) return;
+  ENGINE_CHECK((*exported)->dl_tensor.dtype.code == type.code);
+  ENGINE_CHECK((*exported)->dl_tensor.dtype.bits == type.bits);
+  const core::StatusOr<tensor::Tensor> back = Import(*std::move(exported));
+  ENGINE_CHECK(back.ok() && back->dtype() == tensor.dtype());
+  ENGINE_CHECK(back->shape() == tensor.shape() && back->strides() == tensor.strides());
+  ENGINE_CHECK(tensor.numel() == 0 || back->data() == tensor.data());
+  ENGINE_CHECK(back->is_read_only() == tensor.is_read_only());
+}
+
 template <typename Managed>
 void Check(Input input) {
   Producer<Managed> producer(input);
@@ -99,21 +129,19 @@ void Check(Input input) {
     ENGINE_CHECK(producer.deletions == (tensor.ok() ? 0 : 1));
     if (!tensor.ok()) return;
     const DLTensor& lent = producer.managed.dl_tensor;
-    ENGINE_CHECK(tensor->shape().rank() == lent.ndim);
-    for (int i = 0; i < lent.ndim; ++i) ENGINE_CHECK(tensor->shape().dim(i) == lent.shape[i]);
-    ENGINE_CHECK(tensor->numel() == 0 ||
-                 tensor->data() == static_cast<std::byte*>(lent.data) + lent.byte_offset);
+    CheckIsAsLent(*tensor, lent);
+    if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>) {
+      const bool read_only = (producer.managed.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+      ENGINE_CHECK(tensor->is_read_only() == read_only);
+    } else {
+      ENGINE_CHECK(!tensor->is_read_only());
+    }
     // The memory must hold what the producer says; only then may it be touched.
     const std::size_t window = tensor->buffer()->size_bytes();
     const bool inside = lent.byte_offset <= producer.memory_bytes &&
                         window <= producer.memory_bytes - lent.byte_offset;
     if (inside) CheckElements(*tensor);
-    const core::StatusOr<VersionedHandle> exported = Export(*tensor);
-    ENGINE_CHECK(exported.ok() == tensor->is_aligned());
-    if (exported.ok()) {
-      ENGINE_CHECK((*exported)->dl_tensor.dtype.code == lent.dtype.code);
-      ENGINE_CHECK((*exported)->dl_tensor.dtype.bits == lent.dtype.bits);
-    }
+    CheckRoundTrip(*tensor, lent.dtype);
   }
   ENGINE_CHECK(producer.deletions == 1);
 }

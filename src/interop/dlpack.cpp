@@ -101,7 +101,7 @@ core::Status CheckExportable(const Tensor& tensor) {
   if (!tensor.device().is_cpu()) {
     return core::UnimplementedError("dlpack: the tensor is on {}, expected cpu", tensor.device());
   }
-  if (!tensor.is_aligned()) {
+  if (tensor.numel() > 0 && !tensor.is_aligned()) {
     return core::InvalidArgumentError(
         "dlpack: the address of a tensor of {}, shape {}, is not a multiple of {} bytes; copy it",
         tensor.dtype(), tensor.shape(), tensor::itemsize(tensor.dtype()));
@@ -122,7 +122,8 @@ core::StatusOr<std::unique_ptr<Managed, Release>> Lend(const Tensor& tensor) {
   }
   loan->managed.manager_ctx = loan;
   loan->managed.deleter = EndLoan<Managed>;
-  loan->managed.dl_tensor = {.data = tensor.data(),
+  // Null where nothing may be loaded, since that address need not be aligned.
+  loan->managed.dl_tensor = {.data = tensor.numel() > 0 ? tensor.data() : nullptr,
                              .device = {kDLCPU, 0},
                              .ndim = rank,
                              .dtype = TypeOf(tensor.dtype()),

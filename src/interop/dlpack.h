@@ -40,10 +40,11 @@ using UnversionedHandle = std::unique_ptr<DLManagedTensor, Release>;
 
 // Lends `tensor` as DLPack 1.0, which any consumer of major version 1 takes. Shares the storage
 // until the consumer calls the deleter, on whatever thread. `data` is the address of the first
-// element, byte_offset 0; strides are always given; a read-only tensor has
+// element, null without elements, byte_offset 0; strides are always given; a read-only tensor has
 // DLPACK_FLAG_BITMASK_READ_ONLY.
-//   Errors   Unimplemented: not on the cpu. InvalidArgument: undefined; an address that is not a
-//            multiple of the item size, which DLPack does not allow for (copy first). kOutOfMemory.
+//   Errors   Unimplemented: not on the cpu. InvalidArgument: undefined; elements at an address that
+//            is not a multiple of the item size, which DLPack does not allow for (copy first).
+//            kOutOfMemory.
 [[nodiscard]] core::StatusOr<VersionedHandle> Export(const tensor::Tensor& tensor);
 
 // The same for consumers from before version 1.0, which cannot be told that a tensor must not be

@@ -22,13 +22,12 @@ struct DLPackVersion {
   std::uint32_t minor;
 };
 
-// Where the data is. Only those are named that something here tells apart; the type is as wide as
-// any value a producer may write.
+// Where the data is. Only those are named that something here, the tests included, tells apart; the
+// type is as wide as any value a producer may write.
 enum DLDeviceType : std::int32_t {
   kDLCPU = 1,
   kDLCUDA = 2,
   kDLCUDAHost = 3,
-  kDLROCM = 10,
 };
 
 struct DLDevice {
@@ -82,6 +81,7 @@ struct DLManagedTensorVersioned {
 
 #define DLPACK_FLAG_BITMASK_READ_ONLY (1UL << 0UL)
 #define DLPACK_FLAG_BITMASK_IS_COPIED (1UL << 1UL)
+#define DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED (1UL << 2UL)
 
 #endif  // DLPACK_DLPACK_H_
 

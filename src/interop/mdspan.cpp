@@ -23,8 +23,8 @@ core::StatusOr<tensor::Strides> UniqueStrides(const tensor::Tensor& tensor) {
   for (int k = 0; k < count; ++k) {
     const int axis = by_stride[static_cast<std::size_t>(k)];
     if (strides[axis] < reached) {
-      return core::InvalidArgumentError("view: shape {} with strides {} overlaps itself", shape,
-                                        strides);
+      return core::InvalidArgumentError(
+          "view: shape {} with strides {}, which do not step over each other", shape, strides);
     }
     reached = core::SaturatingMul(strides[axis], shape.dim(axis));
   }

@@ -9,6 +9,7 @@
 #ifndef ENGINE_INTEROP_MDSPAN_H_
 #define ENGINE_INTEROP_MDSPAN_H_
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -24,20 +25,39 @@
 
 namespace engine::interop {
 
-// The part of std::mdspan that is used. The accessor is to be one that takes plain pointers.
+namespace internal {
+
 template <typename M>
-concept MdspanLike = requires(typename M::element_type* data,
-                              const typename M::mapping_type& mapping) {
+concept HasMdspanInterface = requires(typename M::element_type* data,
+                                      const typename M::mapping_type& mapping) {
   typename M::extents_type;
   typename M::index_type;
   { M::rank() } -> std::convertible_to<std::size_t>;
   { M::extents_type::static_extent(0) } -> std::convertible_to<std::size_t>;
   M(data, mapping);
-}
-&&ViewableElement<typename M::element_type>&& std::integral<typename M::index_type>&& M::rank() <=
-    static_cast<std::size_t>(tensor::kMaxRank);
+};
+
+}  // namespace internal
+
+// The part of std::mdspan that is used. The accessor is to be one that takes plain pointers; what
+// it assumes of them beyond the element's own alignment it tells as std::aligned_accessor does, by
+// a constant byte_alignment.
+template <typename M>
+concept MdspanLike = internal::HasMdspanInterface<M> && ViewableElement<typename M::element_type> &&
+    std::integral<typename M::index_type> &&
+    (M::rank() <= static_cast<std::size_t>(tensor::kMaxRank));
 
 namespace internal {
+
+// Of the first element.
+template <typename M>
+[[nodiscard]] constexpr std::size_t AlignmentOf() {
+  std::size_t alignment = alignof(typename M::element_type);
+  if constexpr (requires { M::accessor_type::byte_alignment; }) {
+    alignment = std::max<std::size_t>(alignment, M::accessor_type::byte_alignment);
+  }
+  return alignment;
+}
 
 // A layout whose strides are given: std::layout_stride.
 template <typename M>
@@ -47,7 +67,7 @@ inline constexpr bool kTakesStrides =
 
 // The strides a mapping may have: those that do not matter are replaced, so that all are positive
 // and the mapping is one to one, which std::layout_stride requires.
-//   Errors   InvalidArgument: elements that share an address.
+//   Errors   InvalidArgument: strides that do not step over each other.
 [[nodiscard]] core::StatusOr<tensor::Strides> UniqueStrides(const tensor::Tensor& tensor);
 
 // That extents and strides fit the index type, and equal those that are fixed (-1: not fixed).
@@ -79,17 +99,19 @@ template <typename M>
 // A layout with given strides (std::layout_stride) takes every tensor; another layout
 // (std::layout_right, std::layout_left) those whose strides are the ones it computes, where axes of
 // extent 1 and tensors without elements do not matter.
-//   Errors   InvalidArgument: undefined; another rank, dtype or fixed extent than M's; an address
-//            that is not aligned for the element; a non-const element for a read-only tensor;
-//            strides that the layout does not have; elements that share an address; an extent or
-//            the reached window beyond M::index_type. Unimplemented: not on the cpu.
+//   Errors   InvalidArgument: undefined; another rank, dtype or fixed extent than M's; elements
+//            at an address that is not aligned for the element, or for the accessor; a non-const
+//            element for a read-only tensor; strides that the layout does not have, or that do not
+//            step over each other (sorted, each at least the one before times its extent; some
+//            such layouts share no address, but std::layout_stride takes none of them); an extent
+//            or the reached window beyond M::index_type. Unimplemented: not on the cpu.
 template <MdspanLike M>
 [[nodiscard]] core::StatusOr<M> AsMdspan(const tensor::Tensor& tensor) {
   using Element = typename M::element_type;
   using Index = typename M::index_type;
   using Extents = typename M::extents_type;
   using Mapping = typename M::mapping_type;
-  ENGINE_RETURN_IF_ERROR(internal::CheckViewableAs<Element>(tensor));
+  ENGINE_RETURN_IF_ERROR(internal::CheckViewableAs<Element>(tensor, internal::AlignmentOf<M>()));
   ENGINE_ASSIGN_OR_RETURN(const tensor::Strides unique, internal::UniqueStrides(tensor));
   ENGINE_RETURN_IF_ERROR(internal::CheckExtentsOf<M>(tensor, unique));
   std::array<Index, M::rank()> dims{};

@@ -13,17 +13,6 @@ namespace {
 
 using core::Quoted;
 
-// Of file systems (NAME_MAX): what is longer cannot be there, and would be long in messages.
-constexpr std::size_t kMaxNameBytes = 255;
-
-// A name, not a path: the index must not lead out of its folder. Without controls, since messages of
-// the file system repeat it as it is.
-bool IsPlainName(std::string_view name) {
-  return !name.empty() && name.size() <= kMaxNameBytes && name != "." && name != ".." &&
-         name.find('/') == std::string_view::npos &&
-         core::FindControl(name) == std::string_view::npos;
-}
-
 // A piece of IndexParser's text pool. Indexes are shorter than 4 GiB.
 struct Piece {
   std::uint32_t begin = 0;
@@ -205,6 +194,12 @@ core::StatusOr<Index> IndexParser::Finish() {
 }
 
 }  // namespace
+
+bool IsPlainName(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxNameBytes && name != "." && name != ".." &&
+         name.find('/') == std::string_view::npos &&
+         core::FindControl(name) == std::string_view::npos;
+}
 
 core::StatusOr<Index> ParseIndex(std::string_view text) {
   if (text.size() > kMaxHeaderBytes) {

@@ -118,9 +118,16 @@ class FileSet {
     ENGINE_RETURN_IF_ERROR(write(file));
     return file.Finish();
   }
+  // The last one is to be new only where all others are, after a crash of the machine too. All are in
+  // one folder.
   core::Status Commit() {
-    for (memory::ReplacementFile& file : files_) ENGINE_RETURN_IF_ERROR(file.Commit());
-    return core::OkStatus();
+    for (memory::ReplacementFile& file : files_) {
+      if (&file == &files_.back()) {
+        ENGINE_RETURN_IF_ERROR(memory::SyncFolderOf("safetensors", paths_.back()));
+      }
+      ENGINE_RETURN_IF_ERROR(file.Commit());
+    }
+    return memory::SyncFolderOf("safetensors", paths_.back());
   }
 
  private:
@@ -187,9 +194,15 @@ core::Status SaveSharded(const std::string& index_path, std::span<const NamedTen
                                         Quoted(index_path), kIndexEnding);
     }
     stem.remove_suffix(kIndexEnding.size());
-    // The index has to spell the names of the files.
+    // The index has to spell the names of the files, and Open to take them.
     if (core::FindInvalidUtf8(stem) != std::string_view::npos) {
       return core::InvalidArgumentError("safetensors: the name {} is not UTF-8", Quoted(stem));
+    }
+    const std::string first = ShardName(stem, 0, 1);  // as long as the others
+    if (!internal::IsPlainName(first)) {
+      return core::InvalidArgumentError(
+          "safetensors: the name {} has a control character, or more than {} bytes", Quoted(first),
+          internal::kMaxNameBytes);
     }
     if (max_shard_bytes == 0) {
       return core::InvalidArgumentError("safetensors: files of 0 bytes of data");

@@ -92,12 +92,14 @@ class ShardedFile {
 // than the limit has a file of its own. No tensor at all makes one file. `metadata` goes into every
 // file.
 //
-// Every file is written whole beside its place before any takes it, the index last. On an error
-// before that, the checkpoint that was there is untouched; an error of the renames themselves, or
-// the process's end between them, can leave some files new. Files of an earlier checkpoint that
-// the new index does not name stay.
-//   Errors   those of Save; InvalidArgument: another ending, a name that is not UTF-8,
-//            max_shard_bytes 0, more than 99,999 files, an index longer than kMaxHeaderBytes.
+// Every file is written whole beside its place before any takes it, the index last: on disk too,
+// since the folder is synced before the index takes its place and after it. On an error before the
+// renames, the checkpoint that was there is untouched; an error of the renames or the folder, or
+// the end of the process or machine between them, can leave some files new. Files of an earlier
+// checkpoint that the new index does not name stay.
+//   Errors   those of Save; InvalidArgument: another ending; a name that ShardedFile::Open refuses
+//            (not UTF-8, a control character, files' names of more than 255 bytes); max_shard_bytes
+//            0; more than 99,999 files; an index longer than kMaxHeaderBytes.
 [[nodiscard]] core::Status SaveSharded(const std::string& index_path,
                                        std::span<const NamedTensor> tensors,
                                        std::uint64_t max_shard_bytes,

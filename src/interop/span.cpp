@@ -16,7 +16,8 @@ core::Status CheckViewable(const tensor::Tensor& tensor, tensor::DataType reques
     return core::InvalidArgumentError("view: a tensor of {}, shape {}, as {}", tensor.dtype(),
                                       tensor.shape(), requested);
   }
-  if (reinterpret_cast<std::uintptr_t>(tensor.data()) % alignment != 0) {
+  // Where there are no elements nothing is ever loaded.
+  if (tensor.numel() > 0 && reinterpret_cast<std::uintptr_t>(tensor.data()) % alignment != 0) {
     return core::InvalidArgumentError(
         "view: the address of a tensor of {}, shape {}, is not a multiple of {} bytes; copy it",
         tensor.dtype(), tensor.shape(), alignment);

@@ -29,8 +29,9 @@ namespace internal {
                                          std::size_t alignment, bool to_write);
 
 template <ViewableElement T>
-[[nodiscard]] core::Status CheckViewableAs(const tensor::Tensor& tensor) {
-  return CheckViewable(tensor, tensor::dtype_of<std::remove_const_t<T>>, alignof(T),
+[[nodiscard]] core::Status CheckViewableAs(const tensor::Tensor& tensor,
+                                           std::size_t alignment = alignof(T)) {
+  return CheckViewable(tensor, tensor::dtype_of<std::remove_const_t<T>>, alignment,
                        !std::is_const_v<T>);
 }
 
@@ -39,8 +40,8 @@ template <ViewableElement T>
 
 // The elements in row-major order. The span does not keep the storage alive: a tensor handle must.
 // No copy, no allocation.
-//   Errors   InvalidArgument: undefined, not contiguous, another dtype than T's, an address that is
-//            not aligned for T, a T that is not const for a read-only tensor. Unimplemented: not on
+//   Errors   InvalidArgument: undefined, not contiguous, another dtype than T's, elements at an
+//            address that is not aligned for T, a T that is not const for a read-only tensor. Unimplemented: not on
 //            the cpu.
 template <ViewableElement T>
 [[nodiscard]] core::StatusOr<std::span<T>> AsSpan(const tensor::Tensor& tensor) {

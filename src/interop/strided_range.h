@@ -164,7 +164,8 @@ class StridedRange<T>::Iterator {
   std::int64_t column_ = 0;  // in the row
 };
 
-// Every element, in row-major order.
+// Every element, in row-major order. Give the range a name before iterating: the result of
+// `for (float v : *ElementsOf<float>(t))` dies before the loop begins.
 //   Errors   those of AsSpan, without contiguity.
 template <ViewableElement T>
 [[nodiscard]] core::StatusOr<StridedRange<T>> ElementsOf(const tensor::Tensor& tensor) {

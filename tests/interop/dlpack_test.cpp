@@ -160,6 +160,15 @@ TEST(DLPackExportTest, ScalarsAndEmpties) {
   ENGINE_ASSERT_OK_AND_ASSIGN(VersionedHandle empty, Export(Counting({0, 3}, DataType::kInt16)));
   ENGINE_ASSERT_OK_AND_ASSIGN(const Tensor empty_back, Import(std::move(empty)));
   EXPECT_EQ(empty_back.shape(), Shape({0, 3}));
+  // As in a checkpoint behind a tensor of one byte: no element, so nothing to be aligned.
+  char bytes[4] = {};
+  const auto buffer =
+      std::make_shared<memory::Buffer>(bytes, sizeof(bytes), Device::Cpu(), [](void*) {});
+  for (const std::size_t offset : {0U, 1U}) {
+    const Tensor none = *Tensor::from_buffer(buffer, offset, {0}, DataType::kFloat32);
+    ENGINE_ASSERT_OK_AND_ASSIGN(const VersionedHandle handle, Export(none));
+    EXPECT_EQ(handle->dl_tensor.data, nullptr);
+  }
 }
 
 TEST(DLPackExportTest, Refusals) {

@@ -222,9 +222,29 @@ TEST(AsMdspanTest, Refusals) {
   refused(Counting({2, 2}, DataType::kFloat32), "as int32");
   const Tensor base = Counting({64}, DataType::kInt32);
   refused(*Tensor::from_strided_buffer(base.buffer(), 0, {4, 4}, {3, 1}, DataType::kInt32),
-          "overlaps itself");
+          "shape [4, 4] with strides [3, 1], which do not step over each other");
   refused(*Tensor::from_strided_buffer(base.buffer(), 0, {4, 4}, {1, 1}, DataType::kInt32),
-          "overlaps itself");
+          "do not step over each other");
+  // Offsets 0, 2, 4, 3, 5, 7: distinct, and yet outside what std::layout_stride takes.
+  refused(*Tensor::from_strided_buffer(base.buffer(), 0, {2, 3}, {3, 2}, DataType::kInt32),
+          "do not step over each other");
+}
+
+struct AlignedMatrix : RightMatrix {
+  struct accessor_type {
+    static constexpr std::size_t byte_alignment = 64;
+  };
+  using RightMatrix::RightMatrix;
+};
+
+// What std::aligned_accessor assumes of its pointer; allocations begin at a multiple of 64 bytes.
+TEST(AsMdspanTest, AlignmentOfTheAccessor) {
+  const Tensor base = Counting({4, 6}, DataType::kInt32);
+  ENGINE_EXPECT_OK(AsMdspan<AlignedMatrix>(base));
+  const Tensor second = *base.slice(0, 1, 2);  // at byte 24
+  EXPECT_THAT(AsMdspan<AlignedMatrix>(second),
+              StatusIs(core::StatusCode::kInvalidArgument, "is not a multiple of 64 bytes"));
+  ENGINE_EXPECT_OK(AsMdspan<RightMatrix>(second));
 }
 
 // P42: nothing is narrowed: extents, strides and the reached window fit the index type.

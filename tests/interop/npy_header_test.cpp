@@ -220,8 +220,8 @@ TEST(NpyHeaderTest, MessagesQuoteWhatIsHostile) {
                        "at byte 34 of the header: expected True or False"));
 }
 
-// The elements begin at a multiple of 64 whatever the shape, and the text has room for an axis to
-// grow to 21 digits without another length.
+// The elements begin at a multiple of 64 whatever the shape. (The room for an axis to grow to 21 digits
+// shows at boundaries only: PadsAWholeBlockAtABoundary.)
 TEST(NpyPrefixTest, AlignsTheElements) {
   for (const Version version : {Version::k1_0, Version::k2_0, Version::k3_0}) {
     for (const Shape& shape : {Shape{}, Shape{1}, Shape{INT64_MAX, 0}, Shape{2, 3},

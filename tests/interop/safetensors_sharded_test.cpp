@@ -21,10 +21,16 @@
 namespace {
 constexpr int kAllFsyncs = -1;
 int fsyncs_to_succeed = kAllFsyncs;
+int fsyncs_to_interrupt = 0;
 }  // namespace
 
 // Stands in for libc's in this program.
 extern "C" int fsync(int file_descriptor) {
+  if (fsyncs_to_interrupt > 0) {
+    --fsyncs_to_interrupt;
+    errno = EINTR;
+    return -1;
+  }
   if (fsyncs_to_succeed == 0) {
     errno = ENOSPC;
     return -1;
@@ -174,10 +180,42 @@ TEST(SafetensorsShardedTest, AFailedFsyncLeavesWhatWasThere) {
     EXPECT_EQ(ReadFile(directory.File("model-00001-of-00003.safetensors")), before) << succeed;
     EXPECT_EQ(directory.Count(), 4);
   }
-  fsyncs_to_succeed = 4;
-  ENGINE_EXPECT_OK(SaveSharded(index, other, 32));
   fsyncs_to_succeed = kAllFsyncs;
+  ENGINE_EXPECT_OK(SaveSharded(index, other, 32));
   EXPECT_NE(ReadFile(directory.File("model-00001-of-00003.safetensors")), before);
+}
+
+// After a crash of the machine the index is new only where its files are: the folder is synced
+// before the index takes its place, and after it.
+TEST(SafetensorsShardedTest, TheFolderIsSyncedAroundTheIndex) {
+  const TemporaryDirectory directory;
+  const std::string index = directory.File(kIndex);
+  ENGINE_ASSERT_OK(SaveSharded(index, FiveTensors(), 32));
+  const std::string old_index = ReadFile(index);
+  const std::string old_file = ReadFile(directory.File("model-00003-of-00003.safetensors"));
+  std::vector<NamedTensor> other = FiveTensors();
+  for (NamedTensor& named : other) named.name += '2';
+  const auto save = [&](int succeed) {
+    fsyncs_to_succeed = succeed;
+    core::Status status = SaveSharded(index, other, 32);
+    fsyncs_to_succeed = kAllFsyncs;
+    return status;
+  };
+  // Three files and the index have been synced; the files have taken their places.
+  EXPECT_THAT(save(4), StatusIs(core::StatusCode::kInternal, "fsync of the folder '"));
+  EXPECT_NE(ReadFile(directory.File("model-00003-of-00003.safetensors")), old_file);
+  EXPECT_EQ(ReadFile(index), old_index);
+  EXPECT_THAT(save(5), StatusIs(core::StatusCode::kInternal, "fsync of the folder '"));
+  EXPECT_NE(ReadFile(index), old_index);
+  ENGINE_EXPECT_OK(save(6));
+  EXPECT_EQ(directory.Count(), 4);
+}
+
+TEST(SafetensorsShardedTest, InterruptedFsyncsAreRepeated) {
+  const TemporaryDirectory directory;
+  fsyncs_to_interrupt = 2;
+  ENGINE_EXPECT_OK(SaveSharded(directory.File(kIndex), FiveTensors(), 32));
+  EXPECT_EQ(fsyncs_to_interrupt, 0);
 }
 
 // Large checkpoints have more files than a process may usually have open.
@@ -210,12 +248,29 @@ TEST(SafetensorsShardedTest, WrongRequests) {
   refused(".safetensors.index.json", {}, 1, "does not end in a name and");
   refused(kIndex, {}, 0, "files of 0 bytes");
   refused("m\xFF.safetensors.index.json", {}, 1, "the name 'm\\xff' is not UTF-8");
+  // What Open would refuse: "-00001-of-00001.safetensors" and 228 bytes make 255.
+  refused("m\x01.safetensors.index.json", {}, 1,
+          "'m\\x01-00001-of-00001.safetensors' has a control");
+  refused("m\u202E.safetensors.index.json", {}, 1, "has a control character");
+  refused((std::string(229, 'm') + ".safetensors.index.json").c_str(), {}, 1,
+          "more than 255 bytes");
   const Tensor one = Counting({1}, DataType::kInt8);
   // In different files.
   refused(kIndex, {{"a", one}, {"a", one}}, 1, "two tensors are named 'a'");
   refused(kIndex, {{"a", one}, {"b", Tensor()}}, 1, "tensor 'b' is undefined");
-  refused(kIndex, std::vector<NamedTensor>(100'000, {"a", one}), 1, "two tensors are named 'a'");
+  // Names of files have five digits.
+  std::vector<NamedTensor> many;
+  for (int i = 0; i < 100'000; ++i) many.push_back({std::to_string(i), one});
+  refused(kIndex, many, 1, "100000 files of 1 bytes of data each, expected at most 99999");
   EXPECT_EQ(directory.Count(), 0);
+}
+
+// The longest names that SaveSharded takes are those that Open takes.
+TEST(SafetensorsShardedTest, LongestName) {
+  const TemporaryDirectory directory;
+  const std::string index = directory.File(std::string(228, 'm') + ".safetensors.index.json");
+  ENGINE_ASSERT_OK(SaveSharded(index, FiveTensors(), 32));
+  ENGINE_EXPECT_OK(ShardedFile::Open(index));
 }
 
 TEST(SafetensorsShardedTest, OpenReportsTheFile) {

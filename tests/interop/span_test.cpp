@@ -69,6 +69,9 @@ TEST(AsSpanTest, Refusals) {
   alignas(8) char bytes[16] = {};
   refused(*Tensor::from_buffer(Lent(bytes, 16, Device::Cpu()), 2, {3}, DataType::kFloat32),
           "not a multiple of 4 bytes");
+  // Without elements nothing is loaded.
+  ENGINE_EXPECT_OK(AsSpan<float>(
+      *Tensor::from_buffer(Lent(bytes, 16, Device::Cpu()), 1, {0, 3}, DataType::kFloat32)));
   const Tensor read_only =
       *Tensor::from_buffer(Lent(bytes, 16, Device::Cpu(), true), 0, {3}, DataType::kFloat32);
   refused(read_only, "a read-only tensor");

@@ -3,8 +3,10 @@
 #include "memory/replacement_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -83,6 +85,49 @@ TEST(ReplacementFileTest, FinishedFilesStillWait) {
   EXPECT_EQ(ContentOf(path), "old");
   ENGINE_ASSERT_OK(file.Commit());
   EXPECT_EQ(ContentOf(path), "new");
+}
+
+// A disk that was full once: the rest may fit, but what is missing stays missing.
+TEST(ReplacementFileTest, NothingIncompleteIsCommitted) {
+  const TempDirectory folder;
+  const std::string path = folder.Write("f", "old");
+  ReplacementFile file("format", path);
+  ENGINE_ASSERT_OK(file.Create());
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit small{4, limit.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const core::Status appended = file.Append("0123456789", 10);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(appended, StatusIs(core::StatusCode::kInternal, "format: write '"));
+  for (const core::Status& status : {file.Append("", 0), file.Finish(), file.Commit()}) {
+    EXPECT_THAT(status, StatusIs(core::StatusCode::kInternal, "after an error"));
+  }
+  EXPECT_EQ(ContentOf(path), "old");
+}
+
+// The new file belongs to whoever writes it: it must not become that user's set-user-ID program.
+TEST(ReplacementFileTest, SetUserIdIsNotKept) {
+  const TempDirectory folder;
+  const std::string path = folder.Write("f", "old");
+  ASSERT_EQ(chmod(path.c_str(), 07753), 0);
+  ReplacementFile file("format", path);
+  ENGINE_ASSERT_OK(file.Create());
+  ENGINE_ASSERT_OK(file.Commit());
+  struct stat status = {};
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0753U);
+}
+
+TEST(SyncFolderOfTest, AnyFolder) {
+  const TempDirectory folder;
+  ENGINE_EXPECT_OK(SyncFolderOf("format", folder.Path("f")));
+  ENGINE_EXPECT_OK(SyncFolderOf("format", "f"));
+  ENGINE_EXPECT_OK(SyncFolderOf("format", "/f"));
+  EXPECT_THAT(SyncFolderOf("format", folder.Path("none/f")),
+              StatusIs(core::StatusCode::kNotFound, "format: open '"));
 }
 
 // Nobody can open what is being written who could not open what it replaces.

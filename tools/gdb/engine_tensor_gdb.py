@@ -11,6 +11,7 @@ import struct
 
 import gdb
 import gdb.printing
+import gdb.types
 
 EDGE_ITEMS = 3
 
@@ -46,8 +47,6 @@ def pointer_of(shared):
 
 def shortest(value, code):
     """The fewest digits that read back as the same float32."""
-    if value != value:
-        return "nan"
     if value in (float("inf"), float("-inf")):
         return "inf" if value > 0 else "-inf"
     if code == "d":
@@ -67,23 +66,38 @@ def element(memory, code):
     if code == "bf":
         memory, code = b"\0\0" + memory, "f"
     value = struct.unpack("<" + code, memory)[0]
+    if value != value:
+        return "-nan" if memory[-1] & 0x80 else "nan"
     return shortest(value, code) if code in "efd" else str(value)
+
+
+def element_limit():
+    """How many elements `set print elements` allows."""
+    limit = gdb.parameter("print elements")
+    return limit if limit is not None and limit > 0 else float("inf")
 
 
 class TensorPrinter:
     def __init__(self, value):
         self.value = value
+        self.left = element_limit()
 
     def rows(self, address, dims, strides, size, code, axis=0):
         """Nested rows, separated as ops::to_string does."""
         if not dims:
+            self.left -= 1
             return element(bytes(gdb.selected_inferior().read_memory(address, size)), code)
         indices = list(range(dims[0])) if dims[0] <= 2 * EDGE_ITEMS else (
             list(range(EDGE_ITEMS)) + [None] + list(range(dims[0] - EDGE_ITEMS, dims[0])))
-        parts = ["..." if i is None else
-                 self.rows(address + i * strides[0] * size, dims[1:], strides[1:], size, code,
-                           axis + 1)
-                 for i in indices]
+        parts = []
+        for i in indices:
+            if i is None or self.left <= 0:
+                parts.append("...")
+            else:
+                parts.append(self.rows(address + i * strides[0] * size, dims[1:], strides[1:], size,
+                                       code, axis + 1))
+            if self.left <= 0 and parts[-1] == "...":
+                break
         if len(dims) == 1:
             return "[" + ", ".join(parts) + "]"
         separator = "," + "\n" * (len(dims) - 1) + " " * (axis + 1)
@@ -117,7 +131,7 @@ class TensorPrinter:
         address = int(buffer["data_"]) + int(self.value["byte_offset_"])
         try:
             return head + "\n" + self.rows(address, dims, strides, size, code)
-        except gdb.MemoryError:
+        except (gdb.error, OverflowError):  # of a handle that holds garbage
             return head + "\n<cannot read the elements at 0x%x>" % address
 
 
@@ -148,7 +162,8 @@ class DevicePrinter:
 class HalfPrinter:
     def __init__(self, value):
         self.value = value
-        self.code = "bf" if "bfloat16" in value.type.strip_typedefs().name else "e"
+        # Arguments are often references.
+        self.code = "bf" if "bfloat16" in gdb.types.get_basic_type(value.type).name else "e"
 
     def to_string(self):
         return element(struct.pack("<H", int(self.value["bits_"])), self.code)

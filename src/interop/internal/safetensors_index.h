@@ -2,6 +2,7 @@
 #ifndef ENGINE_INTEROP_INTERNAL_SAFETENSORS_INDEX_H_
 #define ENGINE_INTEROP_INTERNAL_SAFETENSORS_INDEX_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,13 @@ struct Index {
   std::vector<ShardedFile::Entry> tensors;  // by name
   std::optional<std::uint64_t> total_size;
 };
+
+// Of file systems (NAME_MAX): what is longer cannot be there, and would be long in messages.
+inline constexpr std::size_t kMaxNameBytes = 255;
+
+// A name, not a path: the index must not lead out of its folder. Without controls, since messages of
+// the file system repeat it as it is.
+[[nodiscard]] bool IsPlainName(std::string_view name);
 
 // Reads the index text.
 //   Errors   InvalidArgument: see ShardedFile::Open.

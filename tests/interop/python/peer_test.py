@@ -284,6 +284,13 @@ class ExportTest(FileTest):
         del array
         self.assertEqual(self.deletions(), 1)
 
+    def test_without_elements(self):
+        tensor = borrow(np.zeros((3, 0, 4), "f4"))
+        for versioned in (True, False):
+            array = np.from_dlpack(Lent(tensor, versioned=versioned))  # data is null
+            self.assertEqual((array.shape, array.dtype), ((3, 0, 4), np.dtype("f4")))
+        ENGINE.engine_free(tensor)
+
     def test_a_mapped_file(self):
         np.save(self.path("a.npy").decode(), np.arange(6, dtype="f8").reshape(2, 3))
         tensor = ENGINE.engine_load_npy(self.path("a.npy"))

@@ -28,8 +28,17 @@ Tensor Counting(const Shape& shape, DataType dtype) {
   return Take(flat.reshape(shape));
 }
 
-// gdb stops here and goes up one frame.
+// gdb stops here and goes up one frame, and another one.
 [[gnu::noinline]] void Stop() { asm volatile(""); }
+
+[[gnu::noinline]] void Borrow(const Tensor& tensor_argument,
+                              const engine::tensor::bfloat16& brain_argument,
+                              engine::tensor::float16 half_argument) {
+  Stop();
+  static_cast<void>(tensor_argument);
+  static_cast<void>(brain_argument);
+  static_cast<void>(half_argument);
+}
 
 }  // namespace
 
@@ -57,6 +66,11 @@ int main() {
   const Tensor cuda = Take(Tensor::from_buffer(cuda_buffer, 0, {2}, DataType::kInt16));
   const Shape shape = {4, 1};
   const engine::tensor::bfloat16 number(0.15625F);
-  Stop();
+  static std::uint32_t nan_bits[2] = {0x7fc00000, 0xffc00000};
+  const auto nan_buffer = std::make_shared<engine::memory::Buffer>(nan_bits, sizeof(nan_bits),
+                                                                   Device::Cpu(), [](void*) {});
+  const Tensor nans = Take(Tensor::from_buffer(nan_buffer, 0, {2}, DataType::kFloat32));
+  const Tensor crowd = Counting({7, 7, 7}, DataType::kInt32);
+  Borrow(strided, number, engine::tensor::float16(-0.5F));
   return shape.rank() == 2 && static_cast<float>(number) > 0 ? 0 : 1;
 }
