@@ -123,3 +123,9 @@ if(PROJECT_IS_TOP_LEVEL AND all_imported)
   set(CPACK_STRIP_FILES OFF) # of archives strip would leave nothing to link
   include(CPack)
 endif()
+
+# Views for debuggers: docs/design/debugging.md.
+install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/engine_tensor_gdb.py"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/engine_tensor/gdb")
+install(FILES "${PROJECT_SOURCE_DIR}/tools/natvis/engine_tensor.natvis"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/engine_tensor/natvis")

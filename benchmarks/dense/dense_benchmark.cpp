@@ -7,9 +7,11 @@
 //   zeros_written    create, write once, destroy   | the same with memset before
 //   uninitialized    create and destroy            | zeros
 //   full, eye        make_tensor and destroy       | allocate, write the values, free
+//   full_ops         the same                      | ops::full
 //   full_into        copy(full) into storage       | memset of the same bytes
-//   layout           make_tensor<ColumnMajor>      | allocate, make and run a CopyPlan, free
-//   layout_into      copy between layouts          | make and run a CopyPlan
+//   full_into_ops    the same                      | ops::fill
+//   layout           make_tensor<ColumnMajor>      | allocate, CopyPlan::RunOnce, free
+//   layout_into      copy between layouts          | CopyPlan::RunOnce
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -30,6 +32,7 @@
 #include "memory/allocator.h"
 #include "strided/copy_plan.h"
 #include "strided/target.h"
+#include "tensor/ops.h"
 
 namespace {
 
@@ -43,6 +46,7 @@ using engine::dense::make_tensor;
 using engine::dense::uninitialized;
 using engine::memory::Buffer;
 using engine::strided::CopyPlan;
+using engine::tensor::DataType;
 
 struct Size {
   const char* name;
@@ -156,6 +160,16 @@ void Full(benchmark::State& state, std::size_t bytes) {
       });
 }
 
+void FullOps(benchmark::State& state, std::size_t bytes) {
+  const auto n = static_cast<std::int64_t>(bytes / sizeof(float));
+  Compare(
+      state, bytes, [n] { Keep(make_tensor(full(1.5f, n))->data()); },
+      [n] {
+        Keep(engine::tensor::ops::full({n}, 1.5, DataType::kFloat32, engine::tensor::Device::Cpu())
+                 ->data());
+      });
+}
+
 void FullInto(benchmark::State& state, std::size_t bytes) {
   const auto n = static_cast<std::int64_t>(bytes / sizeof(float));
   DenseVector<float> vector(uninitialized, n);
@@ -167,6 +181,23 @@ void FullInto(benchmark::State& state, std::size_t bytes) {
       },
       [&] {
         std::memset(vector.data(), 1, bytes);
+        Keep(vector.data());
+      });
+}
+
+void FullIntoOps(benchmark::State& state, std::size_t bytes) {
+  const auto n = static_cast<std::int64_t>(bytes / sizeof(float));
+  DenseVector<float> vector(uninitialized, n);
+  const auto tensor = vector.AsTensor();
+  ENGINE_CHECK(tensor.ok());
+  Compare(
+      state, bytes,
+      [&] {
+        ENGINE_CHECK(copy(vector, full(1.5f, n)).ok());
+        Keep(vector.data());
+      },
+      [&] {
+        ENGINE_CHECK(engine::tensor::ops::fill(*tensor, 1.5).ok());
         Keep(vector.data());
       });
 }
@@ -188,10 +219,10 @@ void Eye(benchmark::State& state, std::size_t bytes) {
       });
 }
 
-// The plan of a row-major to column-major change.
-CopyPlan LayoutChange(std::int64_t side) {
-  using enum engine::tensor::DataType;
-  return CopyPlan::Make({side, side}, kFloat32, {1, side}, kFloat32, {side, 1});
+// A row-major to column-major change, by the strided core.
+void ChangeLayout(std::int64_t side, void* dst, const void* src) {
+  ENGINE_CHECK(CopyPlan::RunOnce({side, side}, DataType::kFloat32, {1, side}, DataType::kFloat32,
+                                 {side, 1}, dst, src));
 }
 
 void Layout(benchmark::State& state, std::size_t bytes) {
@@ -201,7 +232,7 @@ void Layout(benchmark::State& state, std::size_t bytes) {
       state, bytes, [&] { Keep(make_tensor<ColumnMajor>(matrix)->data()); },
       [&] {
         const Buffer buffer = Allocated(bytes);
-        ENGINE_CHECK(LayoutChange(side).Run(buffer.data(), matrix.data()));
+        ChangeLayout(side, buffer.data(), matrix.data());
         Keep(buffer.data());
       });
 }
@@ -217,7 +248,7 @@ void LayoutInto(benchmark::State& state, std::size_t bytes) {
         Keep(target.data());
       },
       [&] {
-        ENGINE_CHECK(LayoutChange(side).Run(target.data(), matrix.data()));
+        ChangeLayout(side, target.data(), matrix.data());
         Keep(target.data());
       });
 }
@@ -231,7 +262,9 @@ constexpr Case kCases[] = {{"zeros", Zeros},
                            {"zeros_written", ZerosWritten},
                            {"uninitialized", UninitializedStorage},
                            {"full", Full},
+                           {"full_ops", FullOps},
                            {"full_into", FullInto},
+                           {"full_into_ops", FullIntoOps},
                            {"eye", Eye},
                            {"layout", Layout},
                            {"layout_into", LayoutInto}};

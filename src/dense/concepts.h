@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/status.h"
+#include "dense/dense_view.h"
 #include "dense/layout.h"
 #include "tensor/dtype.h"
 
@@ -61,7 +62,8 @@ concept MutableStrided = StridedSource<D> && requires(std::remove_reference_t<D>
   { destination.data() } -> std::same_as<typename std::remove_cvref_t<D>::value_type*>;
 };
 
-// Can be given another shape, and then has storage of its own for it.
+// Can be given another shape, and then has storage of its own for it. (A Strided DenseTensor owns
+// too, but a shape alone does not say how it should lie.)
 template <typename D>
 concept OwningTensor = MutableStrided<D> &&
     requires(std::remove_reference_t<D>& tensor, const Extents<std::remove_cvref_t<D>::kRank>& e) {
@@ -73,10 +75,12 @@ template <typename S>
 concept GeneratedSource = TensorSource<S> && !StridedSource<S>;
 
 // A generated source that holds one value nearly everywhere: background(), then
-// WriteExceptions(view) for the elements that differ.
+// WriteExceptions(view), with a DenseView of any layout, for the elements that differ.
 template <typename S>
 concept BackgroundSource = GeneratedSource<S> && requires(const std::remove_cvref_t<S>& source) {
   { source.background() } -> std::convertible_to<typename std::remove_cvref_t<S>::value_type>;
+  source.WriteExceptions(
+      DenseView<typename std::remove_cvref_t<S>::value_type, std::remove_cvref_t<S>::kRank>());
 };
 
 // The element type of a source, without const.

@@ -1,5 +1,5 @@
 // dense/copy.h: writing the elements of one tensor into another.
-// Layer 4. The work is done by strided::CopyPlan and tensor::FillWithElement.
+// Layer 4. The work is done by tensor::TransferElements and tensor::FillWithElement.
 // Source: docs/design/dense.md, "Generated tensors" and "Operations".
 #ifndef ENGINE_DENSE_COPY_H_
 #define ENGINE_DENSE_COPY_H_
@@ -19,31 +19,20 @@
 #include "strided/convert.h"
 #include "tensor/dtype.h"
 #include "tensor/element_fill.h"
+#include "tensor/element_transfer.h"
 #include "tensor/shape.h"
 
 namespace engine::dense {
 
 namespace internal {
 
-// One side of a transfer, without its types.
-struct ErasedElements {
-  tensor::DataType dtype;
-  tensor::Strides strides;
-  const void* data;
-};
+// The elements of a source, without its types.
 template <StridedSource S>
-[[nodiscard]] ErasedElements Erase(const S& source) {
+[[nodiscard]] tensor::SourceElements Erase(const S& source) {
   return {tensor::dtype_of<ValueOf<S>>, ToStrides(source.strides()), source.data()};
 }
 
-// dst[i] = convert(src[i]), as ops::copy and ops::cast_into do, without their checks. The same view
-// on both sides is left alone.
-//   Errors   InvalidArgument: an element that the integer dtype of `dst` cannot represent.
-[[nodiscard]] core::Status TransferElements(const tensor::Shape& shape, void* dst,
-                                            tensor::DataType dst_dtype,
-                                            const tensor::Strides& dst_strides,
-                                            const ErasedElements& src);
-
+// InvalidArgument, with both shapes.
 [[nodiscard]] core::Status ShapesDiffer(const char* operation, const tensor::Shape& dst,
                                         const tensor::Shape& src);
 
@@ -76,9 +65,12 @@ void WriteComputed(const DenseView<T, Rank, Layout>& dst, const S& src) {
     dst.data()[offset] = ElementAt(src, index);
     for (std::size_t n = 0; n < Rank; ++n) {
       const std::size_t axis = std::same_as<Layout, ColumnMajor> ? n : Rank - 1 - n;
-      offset += strides[axis];
-      if (++index[axis] < extents[axis]) break;
-      offset -= extents[axis] * strides[axis];
+      if (++index[axis] < extents[axis]) {
+        offset += strides[axis];
+        break;
+      }
+      // Back over the steps that were made, so that no offset lies outside of what `dst` reaches.
+      offset -= (extents[axis] - 1) * strides[axis];
       index[axis] = 0;
     }
   }
@@ -90,8 +82,8 @@ void WriteElements(const DenseView<T, Rank, Layout>& dst, const S& src) {
   if constexpr (StridedSource<S>) {
     CheckHasElements("copy", src);
     // Equal dtypes: there is nothing that could fail.
-    static_cast<void>(TransferElements(ToShape(dst.extents()), dst.data(), tensor::dtype_of<T>,
-                                       ToStrides(dst.strides()), Erase(src)));
+    static_cast<void>(tensor::TransferElements(ToShape(dst.extents()), tensor::dtype_of<T>,
+                                               ToStrides(dst.strides()), dst.data(), Erase(src)));
   } else if constexpr (BackgroundSource<S>) {
     const T background = src.background();
     tensor::FillWithElement(ToShape(dst.extents()), ToStrides(dst.strides()), tensor::dtype_of<T>,
@@ -115,13 +107,26 @@ template <MutableStrided D>
   }
 }
 
+// A value as a message prints it: floating ones as double, as CopyPlan does.
+template <typename T>
+[[nodiscard]] auto Printable(const T& value) {
+  if constexpr (strided::kIsFloating<T>) {
+    return strided::WidenToDouble(value);
+  } else {
+    return value;
+  }
+}
+
 // One value, converted as cast does.
 template <typename To, typename From>
 [[nodiscard]] core::StatusOr<To> ConvertValue(const From& value) {
   To result{};
-  ENGINE_RETURN_IF_ERROR(TransferElements({}, &result, tensor::dtype_of<To>, {},
-                                          {tensor::dtype_of<From>, {}, &value}));
-  return result;
+  const core::Status status = tensor::TransferElements({}, tensor::dtype_of<To>, {}, &result,
+                                                       {tensor::dtype_of<From>, {}, &value});
+  if (status.ok()) return result;
+  return core::InvalidArgumentError(
+      "cast: {}, the value of every element, of {} is not representable in {} (op.copy)",
+      Printable(value), tensor::dtype_of<From>, tensor::dtype_of<To>);
 }
 
 }  // namespace internal
@@ -168,9 +173,9 @@ template <MutableStrided D, CastableTo<ValueOf<D>> S>
     return core::OkStatus();
   } else if constexpr (StridedSource<S>) {
     internal::CheckHasElements("cast_into", src);
-    return internal::TransferElements(internal::ToShape(dst.extents()), dst.data(),
-                                      tensor::dtype_of<To>, internal::ToStrides(dst.strides()),
-                                      internal::Erase(src));
+    return tensor::TransferElements(internal::ToShape(dst.extents()), tensor::dtype_of<To>,
+                                    internal::ToStrides(dst.strides()), dst.data(),
+                                    internal::Erase(src));
   } else {
     ENGINE_ASSIGN_OR_RETURN(const auto converted, src.template CastTo<To>());
     internal::WriteElements(internal::MutableViewOf(dst), converted);

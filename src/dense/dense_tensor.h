@@ -11,6 +11,7 @@
 #ifndef ENGINE_DENSE_DENSE_TENSOR_H_
 #define ENGINE_DENSE_DENSE_TENSOR_H_
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +52,8 @@ namespace engine::dense {
 // With the layout Strided the strides are given, distances in elements; the storage then may have
 // gaps, whose values are zero like the elements', or unspecified after a copy and with the tag.
 //
-// Thread safety: as std::vector.
+// Thread safety: as std::vector, for storage of its own. Elements that are shared with a Tensor, after
+// Adopt(tensor) or AsTensor(), are shared as between handles: a write races with every other access.
 template <tensor::MappedElement T, std::size_t Rank, DenseLayout Layout = RowMajor>
 class DenseTensor {
   static_assert(Rank <= static_cast<std::size_t>(tensor::kMaxRank), "rank above tensor::kMaxRank");
@@ -75,45 +77,53 @@ class DenseTensor {
   // No elements; of rank 0, one zero element.
   DenseTensor() noexcept {
     if constexpr (Rank == 0) {
-      *this = internal::CheckedValue(AllocateFor(Mapping(), tensor::Shape(), kZero, nullptr));
+      *this = internal::CheckedValue(AllocateFor(Mapping(), tensor::Shape(), kZero, nullptr),
+                                     Extents<Rank>{});
     }
   }
 
   // DenseMatrix<float>(3, 4): an integer per axis, and perhaps the Precision.
   template <typename... Args>
   explicit DenseTensor(Args... args) requires(kIsShape<Args...> && sizeof...(Args) > 0)
-      : DenseTensor(internal::CheckedValue(FromRequest(kZero, args...))) {}
+      : DenseTensor(internal::CheckedValue(FromRequest(kZero, args...),
+                                           internal::ExtentsOf<Rank>(args...))) {}
   template <typename... Args>
   explicit DenseTensor(Uninitialized /*tag*/, Args... args) requires(kIsShape<Args...>)
-      : DenseTensor(internal::CheckedValue(FromRequest(kUninitialized, args...))) {}
+      : DenseTensor(internal::CheckedValue(FromRequest(kUninitialized, args...),
+                                           internal::ExtentsOf<Rank>(args...))) {}
 
   // The same with one array of extents, and storage from `allocator`.
   explicit DenseTensor(const Extents<Rank>& extents,
                        memory::Allocator* allocator = nullptr) requires kCanonical
-      : DenseTensor(internal::CheckedValue(Create(extents, allocator))) {}
+      : DenseTensor(internal::CheckedValue(Create(extents, allocator), extents)) {}
+  // For braces, DenseMatrix<float>({3, 4}), which would also do for the copy constructor's argument.
+  template <std::size_t N>
+  explicit DenseTensor(const std::int64_t (&extents)[N]) requires(kCanonical&& N == Rank)
+      : DenseTensor(std::to_array(extents)) {}
   // Without values.
   DenseTensor(Uninitialized tag, const Extents<Rank>& extents,
               memory::Allocator* allocator = nullptr) requires kCanonical
-      : DenseTensor(internal::CheckedValue(Create(tag, extents, allocator))) {}
+      : DenseTensor(internal::CheckedValue(Create(tag, extents, allocator), extents)) {}
   // Strided: zeros, between the elements too.
   DenseTensor(const Extents<Rank>& extents, const Extents<Rank>& strides,
               memory::Allocator* allocator = nullptr) requires(!kCanonical)
-      : DenseTensor(internal::CheckedValue(Create(extents, strides, allocator))) {}
+      : DenseTensor(internal::CheckedValue(Create(extents, strides, allocator), extents)) {}
   // Strided, without values.
   DenseTensor(Uninitialized tag, const Extents<Rank>& extents, const Extents<Rank>& strides,
               memory::Allocator* allocator = nullptr) requires(!kCanonical)
-      : DenseTensor(internal::CheckedValue(Create(tag, extents, strides, allocator))) {}
+      : DenseTensor(internal::CheckedValue(Create(tag, extents, strides, allocator), extents)) {}
 
   // A copy of any tensor of this element type and rank, in this layout.
   template <SourceOf<T, Rank> Source>
   explicit DenseTensor(const Source& source) requires(kCanonical)
-      : DenseTensor(internal::CheckedValue(CopyOf(source))) {}
+      : DenseTensor(internal::CheckedValue(CopyOf(source), source.extents())) {}
 
   // Copies the values, as Clone does.
-  DenseTensor(const DenseTensor& other) : DenseTensor(internal::CheckedValue(other.Clone())) {}
+  DenseTensor(const DenseTensor& other)
+      : DenseTensor(internal::CheckedValue(other.Clone(), other.extents())) {}
   // Into storage of its own; dense::copy writes into what is there.
   DenseTensor& operator=(const DenseTensor& other) {
-    if (this != &other) *this = internal::CheckedValue(other.Clone());
+    if (this != &other) *this = internal::CheckedValue(other.Clone(), other.extents());
     return *this;
   }
   // Takes the storage over; `other` is empty.
@@ -202,7 +212,8 @@ class DenseTensor {
   //            not on the cpu. The buffer stays with the caller, except on kOutOfMemory.
   [[nodiscard]] static core::StatusOr<DenseTensor> Adopt(
       memory::Buffer&& buffer, const Extents<Rank>& extents) requires kCanonical {
-    ENGINE_ASSIGN_OR_RETURN(const Mapping mapping, (internal::MakeMapping<Rank, Layout>(extents)));
+    ENGINE_ASSIGN_OR_RETURN(const Mapping mapping,
+                            (internal::MakeMapping<Rank, Layout>("DenseTensor::Adopt", extents)));
     return AdoptBuffer(buffer, mapping, mapping.numel());
   }
   [[nodiscard]] static core::StatusOr<DenseTensor> Adopt(
@@ -275,21 +286,23 @@ class DenseTensor {
                                          Args... args) requires kIsShape<Args...> {
     return TakeOver(FromRequest(kUninitialized, args...));
   }
-  [[nodiscard]] core::Status reset_shape(const Extents<Rank>& extents) requires kCanonical {
-    return TakeOver(Create(extents));
+  [[nodiscard]] core::Status reset_shape(
+      const Extents<Rank>& extents, memory::Allocator* allocator = nullptr) requires kCanonical {
+    return TakeOver(Create(extents, allocator));
   }
-  [[nodiscard]] core::Status reset_shape(Uninitialized tag,
-                                         const Extents<Rank>& extents) requires kCanonical {
-    return TakeOver(Create(tag, extents));
+  [[nodiscard]] core::Status reset_shape(Uninitialized tag, const Extents<Rank>& extents,
+                                         memory::Allocator* allocator = nullptr) requires
+      kCanonical {
+    return TakeOver(Create(tag, extents, allocator));
   }
-  // The same with storage from a chosen allocator.
+  // The same where the allocator is the point.
   [[nodiscard]] core::Status replace(const Extents<Rank>& extents,
                                      memory::Allocator* allocator) requires kCanonical {
-    return TakeOver(Create(extents, allocator));
+    return reset_shape(extents, allocator);
   }
   [[nodiscard]] core::Status replace(Uninitialized tag, const Extents<Rank>& extents,
                                      memory::Allocator* allocator) requires kCanonical {
-    return TakeOver(Create(tag, extents, allocator));
+    return reset_shape(tag, extents, allocator);
   }
 
   // The same storage under other extents: what reshape and reshape_inplace are made of. -1 is not
@@ -342,8 +355,9 @@ class DenseTensor {
   }
 
   // The elements in memory order, which is the layout's.
-  [[nodiscard]] std::span<T> span() requires kCanonical { return view().span(); }
-  [[nodiscard]] std::span<const T> span() const requires kCanonical { return view().span(); }
+  [[nodiscard]] std::span<T> span() & requires kCanonical { return view().span(); }
+  [[nodiscard]] std::span<const T> span() const& requires kCanonical { return view().span(); }
+  std::span<const T> span() const&& = delete;  // it would outlive its elements
   // The first of them.
   [[nodiscard]] T* begin() requires kCanonical { return data_; }
   // One past the last.
@@ -387,8 +401,7 @@ class DenseTensor {
 
   [[nodiscard]] static core::StatusOr<std::int64_t> Reach(const Extents<Rank>& extents,
                                                           const Extents<Rank>& strides) {
-    ENGINE_ASSIGN_OR_RETURN(const tensor::Shape shape,
-                            tensor::Shape::FromDims(std::span<const std::int64_t>(extents)));
+    ENGINE_ASSIGN_OR_RETURN(const tensor::Shape shape, internal::ShapeOf("DenseTensor", extents));
     return internal::StridedReach("DenseTensor", shape, strides, /*exclusive=*/true);
   }
 
@@ -396,17 +409,14 @@ class DenseTensor {
   [[nodiscard]] static core::StatusOr<DenseTensor> FromRequest(
       tensor::StorageInitialization initialization, Args... args) {
     const auto request = internal::ParseShapeRequest<Rank>(args...);
-    if (request.precision.has_value()) {
-      ENGINE_RETURN_IF_ERROR(
-          internal::RequireNativePrecision<T>("DenseTensor", *request.precision));
-    }
+    ENGINE_RETURN_IF_ERROR(internal::RequireNativePrecision<T>(
+        "DenseTensor", request.precision.value_or(native_precision<T>())));
     return Allocate(request.extents, initialization, nullptr);
   }
   [[nodiscard]] static core::StatusOr<DenseTensor> Allocate(
       const Extents<Rank>& extents, tensor::StorageInitialization initialization,
       memory::Allocator* allocator) {
-    ENGINE_ASSIGN_OR_RETURN(const tensor::Shape shape,
-                            tensor::Shape::FromDims(std::span<const std::int64_t>(extents)));
+    ENGINE_ASSIGN_OR_RETURN(const tensor::Shape shape, internal::ShapeOf("DenseTensor", extents));
     return AllocateFor(Mapping(extents), shape, initialization, allocator);
   }
   [[nodiscard]] static core::StatusOr<DenseTensor> AllocateStrided(
@@ -446,7 +456,8 @@ class DenseTensor {
   template <std::size_t NewRank>
   [[nodiscard]] core::StatusOr<internal::Mapping<NewRank, Layout>> Remapped(
       const Extents<NewRank>& extents) const {
-    ENGINE_ASSIGN_OR_RETURN(const auto mapping, (internal::MakeMapping<NewRank, Layout>(extents)));
+    ENGINE_ASSIGN_OR_RETURN(const auto mapping,
+                            (internal::MakeMapping<NewRank, Layout>("Remap", extents)));
     if (mapping.numel() == numel()) return mapping;
     return core::InvalidArgumentError("Remap: {} elements do not fit {} (reshape.count)", numel(),
                                       internal::ToShape(extents));

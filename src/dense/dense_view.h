@@ -114,7 +114,8 @@ class DenseView {
   //            elements. Elements of a Strided view may share a place; writing them is undefined.
   [[nodiscard]] static core::StatusOr<DenseView> Create(
       std::span<T> storage, const Extents<Rank>& extents) requires kCanonical {
-    ENGINE_ASSIGN_OR_RETURN(const auto mapping, (internal::MakeMapping<Rank, Layout>(extents)));
+    ENGINE_ASSIGN_OR_RETURN(const auto mapping,
+                            (internal::MakeMapping<Rank, Layout>("DenseView", extents)));
     ENGINE_RETURN_IF_ERROR(internal::RequireWindow("DenseView", internal::ToShape(extents),
                                                    mapping.numel(), storage.size()));
     return DenseView(storage.data(), mapping);
@@ -122,8 +123,7 @@ class DenseView {
   [[nodiscard]] static core::StatusOr<DenseView> Create(
       std::span<T> storage, const Extents<Rank>& extents,
       const Extents<Rank>& strides) requires(!kCanonical) {
-    ENGINE_ASSIGN_OR_RETURN(const tensor::Shape shape,
-                            tensor::Shape::FromDims(std::span<const std::int64_t>(extents)));
+    ENGINE_ASSIGN_OR_RETURN(const tensor::Shape shape, internal::ShapeOf("DenseView", extents));
     ENGINE_ASSIGN_OR_RETURN(
         const std::int64_t reach,
         internal::StridedReach("DenseView", shape, strides, /*exclusive=*/false));

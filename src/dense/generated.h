@@ -15,7 +15,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <string_view>
 #include <type_traits>
 
 #include "core/check.h"
@@ -72,8 +72,10 @@ class GeneratedShape {
 
 // Extents written in source.
 template <std::size_t Rank>
-[[nodiscard]] Extents<Rank> CheckedExtents(const Extents<Rank>& extents) {
-  CheckConstructed(tensor::Shape::FromDims(std::span<const std::int64_t>(extents)).status());
+[[nodiscard]] Extents<Rank> CheckedExtents(const char* operation, const Extents<Rank>& extents) {
+  const core::Status status = ShapeOf(operation, extents).status();
+  ENGINE_CHECK(status.ok(), "{}",
+               std::string_view(status.message().data(), status.message().size()));
   return extents;
 }
 
@@ -87,12 +89,13 @@ class FullTensor : public internal::GeneratedShape<Rank> {
 
   // Errors   InvalidArgument: extents that are negative or overflow. The constructor CHECKs them.
   [[nodiscard]] static core::StatusOr<FullTensor> Create(T value, const Extents<Rank>& extents) {
-    ENGINE_RETURN_IF_ERROR((internal::MakeMapping<Rank, RowMajor>(extents)).status());
+    ENGINE_RETURN_IF_ERROR((internal::ShapeOf("FullTensor", extents)).status());
     return FullTensor(value, extents);
   }
   // For extents written in source.
   FullTensor(T value, const Extents<Rank>& extents)
-      : internal::GeneratedShape<Rank>(internal::CheckedExtents(extents)), value_(value) {}
+      : internal::GeneratedShape<Rank>(internal::CheckedExtents("FullTensor", extents)),
+        value_(value) {}
 
   // The element, by value; indices are checked in builds without NDEBUG.
   template <internal::IndexInteger... Index>
@@ -109,9 +112,11 @@ class FullTensor : public internal::GeneratedShape<Rank> {
   void WriteExceptions(const DenseView<T, Rank, Layout>& /*destination*/) const {}
 
   // The same tensor of another type.
-  //   Errors   InvalidArgument: an integer type that cannot represent the value.
+  //   Errors   InvalidArgument: elements whose value the integer type cannot represent.
   template <tensor::MappedElement To>
-  [[nodiscard]] core::StatusOr<FullTensor<To, Rank>> CastTo() const {
+  [[nodiscard]] core::StatusOr<FullTensor<To, Rank>> CastTo() const
+      requires(std::same_as<To, T> || (strided::CastElement<T> && strided::CastElement<To>)) {
+    if (this->numel() == 0) return FullTensor<To, Rank>(To(0), this->extents());
     ENGINE_ASSIGN_OR_RETURN(const To value, internal::ConvertValue<To>(value_));
     return FullTensor<To, Rank>(value, this->extents());
   }
@@ -129,12 +134,12 @@ class EyeTensor : public internal::GeneratedShape<Rank> {
 
   // Errors   InvalidArgument: extents that are negative or overflow. The constructor CHECKs them.
   [[nodiscard]] static core::StatusOr<EyeTensor> Create(const Extents<Rank>& extents) {
-    ENGINE_RETURN_IF_ERROR((internal::MakeMapping<Rank, RowMajor>(extents)).status());
+    ENGINE_RETURN_IF_ERROR((internal::ShapeOf("EyeTensor", extents)).status());
     return EyeTensor(extents);
   }
   // For extents written in source.
   explicit EyeTensor(const Extents<Rank>& extents)
-      : internal::GeneratedShape<Rank>(internal::CheckedExtents(extents)) {}
+      : internal::GeneratedShape<Rank>(internal::CheckedExtents("EyeTensor", extents)) {}
 
   // The element, by value; indices are checked in builds without NDEBUG.
   template <internal::IndexInteger... Index>
@@ -154,9 +159,13 @@ class EyeTensor : public internal::GeneratedShape<Rank> {
   template <DenseLayout Layout>
   void WriteExceptions(const DenseView<T, Rank, Layout>& destination) const {
     if constexpr (Rank >= 2) {
+      const Extents<Rank>& extents = this->extents();
+      const std::int64_t count = *std::min_element(extents.begin(), extents.end());
+      // The stride of an axis that never advances may be anything, beyond what a sum holds too.
       std::int64_t step = 0;
-      for (const std::int64_t stride : destination.strides()) step += stride;
-      const std::int64_t count = *std::min_element(this->extents().begin(), this->extents().end());
+      for (std::size_t axis = 0; axis < Rank; ++axis) {
+        if (extents[axis] > 1) step += destination.strides()[axis];
+      }
       for (std::int64_t i = 0; i < count; ++i) destination.data()[i * step] = T(1);
     }
   }

@@ -23,12 +23,31 @@ bool IsCanonical(std::span<const std::int64_t> extents, std::span<const std::int
   return true;
 }
 
+core::StatusOr<tensor::Shape> ShapeOf(const char* operation,
+                                      std::span<const std::int64_t> extents) {
+  auto shape = tensor::Shape::FromDims(extents);
+  if (shape.ok()) return shape;
+  const tensor::DimVector requested(extents);
+  const auto negative =
+      std::find_if(extents.begin(), extents.end(), [](std::int64_t extent) { return extent < 0; });
+  if (negative != extents.end()) {
+    return core::InvalidArgumentError("{}: extent {} of axis {} in {} is negative (layout.extents)",
+                                      operation, *negative, negative - extents.begin(), requested);
+  }
+  return core::InvalidArgumentError(
+      "{}: the product of the extents {} overflows int64_t (layout.extents)", operation, requested);
+}
+
 core::StatusOr<std::int64_t> StridedReach(const char* operation, const tensor::Shape& shape,
                                           std::span<const std::int64_t> strides, bool exclusive) {
   const auto error = [&](const char* what) {
     return core::InvalidArgumentError("{}: strides {} of shape {} {} (layout.strided)", operation,
                                       tensor::DimVector(strides), shape, what);
   };
+  // Without elements too: no tensor has negative strides.
+  if (std::any_of(strides.begin(), strides.end(), [](std::int64_t s) { return s < 0; })) {
+    return error("have a negative one");
+  }
   if (shape.numel() == 0) return 0;
   struct Step {
     std::int64_t stride;
@@ -38,7 +57,6 @@ core::StatusOr<std::int64_t> StridedReach(const char* operation, const tensor::S
   std::size_t count = 0;
   for (std::size_t axis = 0; axis < strides.size(); ++axis) {
     const std::int64_t extent = shape.dim(static_cast<int>(axis));
-    if (strides[axis] < 0) return error("have a negative one");
     if (extent == 1) continue;
     if (strides[axis] == 0) return error("have a 0 on an axis of several elements");
     // Into its place among the strides before it.

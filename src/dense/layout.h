@@ -70,6 +70,11 @@ template <IndexInteger... T>
   return {ToIndex(values)...};
 }
 
+// Extents as a Shape. At most tensor::kMaxRank of them.
+//   Errors   InvalidArgument: a negative extent, or a product of the non-zero ones beyond int64_t.
+[[nodiscard]] core::StatusOr<tensor::Shape> ShapeOf(const char* operation,
+                                                    std::span<const std::int64_t> extents);
+
 // Valid extents as a Shape.
 template <std::size_t Rank>
 [[nodiscard]] tensor::Shape ToShape(const Extents<Rank>& extents) {
@@ -157,11 +162,11 @@ class Mapping {
 };
 
 // Extents as a mapping.
-//   Errors   InvalidArgument: a negative extent, or a product of the non-zero ones beyond int64_t.
+//   Errors   as ShapeOf.
 template <std::size_t Rank, CanonicalLayout Layout>
-[[nodiscard]] core::StatusOr<Mapping<Rank, Layout>> MakeMapping(const Extents<Rank>& extents) {
-  const auto shape = tensor::Shape::FromDims(std::span<const std::int64_t>(extents));
-  if (!shape.ok()) return shape.status();
+[[nodiscard]] core::StatusOr<Mapping<Rank, Layout>> MakeMapping(const char* operation,
+                                                                const Extents<Rank>& extents) {
+  ENGINE_RETURN_IF_ERROR(ShapeOf(operation, extents).status());
   return Mapping<Rank, Layout>(extents);
 }
 

@@ -25,7 +25,12 @@ namespace internal {
 
 // Memory that somebody else owns, as a tensor that must not outlive it.
 [[nodiscard]] core::StatusOr<tensor::Tensor> BorrowTensor(const tensor::Shape& shape,
-                                                          const ErasedElements& elements);
+                                                          const tensor::SourceElements& elements);
+
+// The errors of allclose, which it finds without any element.
+[[nodiscard]] core::Status CheckComparison(const tensor::Shape& a, const tensor::Shape& b,
+                                           tensor::DataType dtype,
+                                           tensor::ops::AllCloseTolerance tolerance);
 
 template <StridedSource S>
 [[nodiscard]] core::StatusOr<tensor::Tensor> BorrowTensor(const S& source) {
@@ -71,22 +76,28 @@ template <typename To, CastableTo<To> S>
 }
 
 // Compares as ops::allclose does; the first form with the element type's default tolerance. A
-// source that computes its elements is materialised for the comparison.
+// source that computes its elements is materialised for the comparison, by the default allocator.
 //   Errors   InvalidArgument: different extents, a negative or NaN tolerance. kOutOfMemory.
 //   CHECKs   neither is a moved-from tensor of rank 0.
 template <TensorSource A, SourceLike<A> B>
 [[nodiscard]] core::StatusOr<tensor::ops::AllCloseResult> allclose(
     const A& a, const B& b, tensor::ops::AllCloseTolerance tolerance) {
-  if constexpr (!StridedSource<A>) {
-    ENGINE_ASSIGN_OR_RETURN(const auto materialized, make_tensor(a));
-    return allclose(materialized, b, tolerance);
-  } else if constexpr (!StridedSource<B>) {
-    ENGINE_ASSIGN_OR_RETURN(const auto materialized, make_tensor(b));
-    return allclose(a, materialized, tolerance);
-  } else {
+  if constexpr (StridedSource<A> && StridedSource<B>) {
     ENGINE_ASSIGN_OR_RETURN(const tensor::Tensor left, internal::BorrowTensor(a));
     ENGINE_ASSIGN_OR_RETURN(const tensor::Tensor right, internal::BorrowTensor(b));
     return tensor::ops::allclose(left, right, tolerance);
+  } else {
+    // Generated tensors may be larger than any memory: judged first, materialised afterwards.
+    ENGINE_RETURN_IF_ERROR(internal::CheckComparison(internal::ToShape(a.extents()),
+                                                     internal::ToShape(b.extents()),
+                                                     tensor::dtype_of<ValueOf<A>>, tolerance));
+    if constexpr (!StridedSource<A>) {
+      ENGINE_ASSIGN_OR_RETURN(const auto materialized, make_tensor(a));
+      return allclose(materialized, b, tolerance);
+    } else {
+      ENGINE_ASSIGN_OR_RETURN(const auto materialized, make_tensor(b));
+      return allclose(a, materialized, tolerance);
+    }
   }
 }
 template <TensorSource A, SourceLike<A> B>
@@ -100,16 +111,17 @@ template <TensorSource S>
   return native_precision<ValueOf<S>>();
 }
 
-// The tensor at a precision, which has to be the element type's own: an owning copy, or the tensor
-// itself when it may be moved from.
+// The tensor at a precision, which has to be the element type's own: an owning copy as make_tensor
+// makes it, or the tensor itself when it may be moved from (and no allocator is named).
 //   Errors   InvalidArgument: another precision; an rvalue is then unchanged. kOutOfMemory.
 template <TensorSource S>
-[[nodiscard]] auto at_precision(const S& source, Precision precision)
+[[nodiscard]] auto at_precision(const S& source, Precision precision,
+                                memory::Allocator* allocator = nullptr)
     -> decltype(make_tensor(source)) {
   ENGINE_RETURN_IF_ERROR(internal::RequireNativePrecision<ValueOf<S>>("at_precision", precision));
-  return make_tensor(source);
+  return make_tensor(source, allocator);
 }
-template <tensor::MappedElement T, std::size_t Rank, CanonicalLayout Layout>
+template <tensor::MappedElement T, std::size_t Rank, DenseLayout Layout>
 [[nodiscard]] core::StatusOr<DenseTensor<T, Rank, Layout>> at_precision(
     DenseTensor<T, Rank, Layout>&& source, Precision precision) {
   ENGINE_RETURN_IF_ERROR(internal::RequireNativePrecision<T>("at_precision", precision));

@@ -9,13 +9,14 @@
 #include "dense/copy.h"
 #include "dense/layout.h"
 #include "dense/storage.h"
+#include "memory/allocator.h"
 
 namespace engine::dense {
 
 namespace internal {
 
 // Whether `output` has elements of exactly these extents.
-template <MutableStrided D>
+template <StridedSource D>
 [[nodiscard]] bool HasExtents(const D& output, const Extents<kRankOf<D>>& extents) {
   return output.extents() == extents && (kRankOf<D> > 0 || output.data() != nullptr);
 }
@@ -35,14 +36,25 @@ template <OwningTensor D>
     return output.reset_shape(extents);
   }
 }
+// The same with fresh storage, where it is needed, from `allocator` (null: the default one), for
+// owners that can be told. Storage that fits is kept, wherever it came from.
+template <OwningTensor D>
+[[nodiscard]] core::Status prepare_output(D& output, const Extents<kRankOf<D>>& extents,
+                                          memory::Allocator* allocator) requires requires {
+  output.reset_shape(uninitialized, extents, allocator);
+}
+{
+  if (internal::HasExtents(output, extents)) return core::OkStatus();
+  return output.reset_shape(uninitialized, extents, allocator);
+}
 
 // For outputs that must not move, views among them: that the extents are right already.
 //   Errors   InvalidArgument: other extents.
 template <MutableStrided D>
-[[nodiscard]] core::Status require_output(const D& output, const Extents<kRankOf<D>>& extents) {
+[[nodiscard]] core::Status require_output(D&& output, const Extents<kRankOf<D>>& extents) {
   if (internal::HasExtents(output, extents)) return core::OkStatus();
   ENGINE_ASSIGN_OR_RETURN(const tensor::Shape expected,
-                          tensor::Shape::FromDims(std::span<const std::int64_t>(extents)));
+                          internal::ShapeOf("require_output", extents));
   return core::InvalidArgumentError(
       "require_output: the output has shape {}, expected {} "
       "(init.output)",

@@ -6,7 +6,7 @@
 //   ENGINE_RETURN_IF_ERROR(reshape_inplace(matrix, 6, 2));
 //   auto vector = reshape(std::move(matrix), 12);        // takes the storage over
 //
-// Each takes the extents as integers or as one Extents array, of which one may be -1.
+// Each takes the extents as integers or as one array, Extents or in braces, of which one may be -1.
 //   Errors   InvalidArgument, everywhere, on which nothing has changed; the message ends with the
 //            clause:
 //              reshape.count   another number of elements, or extents that overflow
@@ -16,6 +16,7 @@
 #ifndef ENGINE_DENSE_RESHAPE_H_
 #define ENGINE_DENSE_RESHAPE_H_
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,7 @@
 #include "dense/dense_view.h"
 #include "dense/layout.h"
 #include "dense/operations.h"
+#include "memory/allocator.h"
 
 namespace engine::dense {
 
@@ -98,6 +100,10 @@ template <internal::AliasableSource S, std::size_t Rank>
   using Layout = typename std::remove_cvref_t<S>::layout_type;
   return internal::ReshapedView<Layout>("reshape_view", source, extents);
 }
+template <internal::AliasableSource S, std::size_t N>
+[[nodiscard]] auto reshape_view(S&& source, const std::int64_t (&extents)[N]) {
+  return reshape_view(std::forward<S>(source), std::to_array(extents));
+}
 template <internal::AliasableSource S, internal::IndexInteger... Args>
 [[nodiscard]] auto reshape_view(S&& source, Args... extents) {
   return reshape_view(std::forward<S>(source), internal::ToExtents(extents...));
@@ -109,6 +115,10 @@ template <internal::ViewableSource S, std::size_t Rank>
 [[nodiscard]] auto reshape_view_left(S&& source, const Extents<Rank>& extents) {
   return internal::OrderedView<ColumnMajor>("reshape_view_left", source, extents);
 }
+template <internal::ViewableSource S, std::size_t N>
+[[nodiscard]] auto reshape_view_left(S&& source, const std::int64_t (&extents)[N]) {
+  return reshape_view_left(std::forward<S>(source), std::to_array(extents));
+}
 template <internal::ViewableSource S, internal::IndexInteger... Args>
 [[nodiscard]] auto reshape_view_left(S&& source, Args... extents) {
   return reshape_view_left(std::forward<S>(source), internal::ToExtents(extents...));
@@ -118,6 +128,10 @@ template <internal::ViewableSource S, internal::IndexInteger... Args>
 template <internal::ViewableSource S, std::size_t Rank>
 [[nodiscard]] auto reshape_view_right(S&& source, const Extents<Rank>& extents) {
   return internal::OrderedView<RowMajor>("reshape_view_right", source, extents);
+}
+template <internal::ViewableSource S, std::size_t N>
+[[nodiscard]] auto reshape_view_right(S&& source, const std::int64_t (&extents)[N]) {
+  return reshape_view_right(std::forward<S>(source), std::to_array(extents));
 }
 template <internal::ViewableSource S, internal::IndexInteger... Args>
 [[nodiscard]] auto reshape_view_right(S&& source, Args... extents) {
@@ -159,12 +173,13 @@ concept StorageGiver = RemappableTensor<S> && requires(S tensor, const Extents<k
 
 // A tensor of its own. An rvalue DenseTensor (or other StorageGiver) gives its storage to the result;
 // anything else is copied, in the order of its layout. Strided sources do not compile: choose an
-// order by reshape_view_left or reshape_view_right, and make_tensor of that.
+// order by reshape_view_left or reshape_view_right, and make_tensor of that. A copy comes from
+// `allocator`; storage that is given stays where it is.
 //   Errors   also kOutOfMemory, but for an rvalue; on an error an rvalue is unchanged.
 template <internal::CanonicalSource S, std::size_t Rank>
 [[nodiscard]] core::StatusOr<
     DenseTensor<ValueOf<S>, Rank, typename std::remove_cvref_t<S>::layout_type>>
-reshape(S&& source, const Extents<Rank>& requested) {
+reshape(S&& source, const Extents<Rank>& requested, memory::Allocator* allocator = nullptr) {
   using Source = std::remove_cvref_t<S>;
   ENGINE_ASSIGN_OR_RETURN(const Extents<Rank> extents,
                           internal::Resolved("reshape", internal::NumelOf(source), requested));
@@ -173,8 +188,14 @@ reshape(S&& source, const Extents<Rank>& requested) {
   } else {
     using Layout = typename Source::layout_type;
     return make_tensor(DenseView<internal::ElementOf<S>, Rank, Layout>(
-        source.data(), internal::Mapping<Rank, Layout>(extents)));
+                           source.data(), internal::Mapping<Rank, Layout>(extents)),
+                       allocator);
   }
+}
+template <internal::CanonicalSource S, std::size_t N>
+[[nodiscard]] auto reshape(S&& source, const std::int64_t (&extents)[N],
+                           memory::Allocator* allocator = nullptr) {
+  return reshape(std::forward<S>(source), std::to_array(extents), allocator);
 }
 template <internal::CanonicalSource S, internal::IndexInteger... Args>
 [[nodiscard]] auto reshape(S&& source, Args... extents) {
@@ -184,11 +205,16 @@ template <internal::CanonicalSource S, internal::IndexInteger... Args>
 // Of a source that computes its elements: materialised in Layout, then reshaped in its order.
 template <CanonicalLayout Layout = RowMajor, GeneratedSource S, std::size_t Rank>
 [[nodiscard]] core::StatusOr<DenseTensor<ValueOf<S>, Rank, Layout>> reshape(
-    const S& source, const Extents<Rank>& requested) {
+    const S& source, const Extents<Rank>& requested, memory::Allocator* allocator = nullptr) {
   ENGINE_ASSIGN_OR_RETURN(const Extents<Rank> extents,
                           internal::Resolved("reshape", internal::NumelOf(source), requested));
-  ENGINE_ASSIGN_OR_RETURN(auto materialized, make_tensor<Layout>(source));
+  ENGINE_ASSIGN_OR_RETURN(auto materialized, make_tensor<Layout>(source, allocator));
   return std::move(materialized).RemapTo(extents);
+}
+template <CanonicalLayout Layout = RowMajor, GeneratedSource S, std::size_t N>
+[[nodiscard]] auto reshape(const S& source, const std::int64_t (&extents)[N],
+                           memory::Allocator* allocator = nullptr) {
+  return reshape<Layout>(source, std::to_array(extents), allocator);
 }
 template <CanonicalLayout Layout = RowMajor, GeneratedSource S, internal::IndexInteger... Args>
 [[nodiscard]] auto reshape(const S& source, Args... extents) {

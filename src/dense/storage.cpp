@@ -3,7 +3,7 @@
 #include "core/check.h"
 #include "core/checked_math.h"
 #include "core/no_throw.h"
-#include "dense/copy.h"
+#include "tensor/element_transfer.h"
 
 namespace engine::dense::internal {
 
@@ -64,18 +64,19 @@ core::StatusOr<std::shared_ptr<memory::Buffer>> ShareReadOnly(
 
 void CopyFromTensor(void* dst, const tensor::Strides& dst_strides, const tensor::Tensor& tensor) {
   // Equal dtypes: there is nothing that could fail.
-  static_cast<void>(TransferElements(tensor.shape(), dst, tensor.dtype(), dst_strides,
-                                     {tensor.dtype(), tensor.strides(), tensor.data()}));
+  static_cast<void>(tensor::TransferElements(tensor.shape(), tensor.dtype(), dst_strides, dst,
+                                             {tensor.dtype(), tensor.strides(), tensor.data()}));
   if (tensor.dtype() != tensor::DataType::kBool) return;
   auto* const bytes = static_cast<unsigned char*>(dst);
   for (std::int64_t i = 0; i < tensor.numel(); ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;
 }
 
-void CheckConstructed(const core::Status& status) {
+void CheckConstructed(const core::Status& status, std::span<const std::int64_t> extents,
+                      tensor::DataType dtype) {
+  ENGINE_CHECK(!core::IsOutOfMemory(status), "DenseTensor: out of memory for {} of {}",
+               tensor::DimVector(extents), dtype);
   ENGINE_CHECK(status.ok(), "{}",
-               core::IsOutOfMemory(status)
-                   ? std::string_view("out of memory")
-                   : std::string_view(status.message().data(), status.message().size()));
+               std::string_view(status.message().data(), status.message().size()));
 }
 
 }  // namespace engine::dense::internal

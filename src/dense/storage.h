@@ -74,6 +74,11 @@ template <std::size_t Rank, typename... Args>
   return request;
 }
 
+template <std::size_t Rank, typename... Args>
+[[nodiscard]] constexpr Extents<Rank> ExtentsOf(Args... args) {
+  return ParseShapeRequest<Rank>(args...).extents;
+}
+
 // Storage for a contiguous `shape`; null when it has no elements.
 //   Errors   as tensor::AllocateStorage.
 [[nodiscard]] core::StatusOr<std::shared_ptr<memory::Buffer>> AllocateElements(
@@ -100,12 +105,14 @@ template <std::size_t Rank, typename... Args>
 // Copies a tensor that was found fit; bytes of bool become 0 or 1. `dst` has no gaps.
 void CopyFromTensor(void* dst, const tensor::Strides& dst_strides, const tensor::Tensor& tensor);
 
-// CHECKs that a constructor, which has no Status to return, could do its work.
-void CheckConstructed(const core::Status& status);
+// CHECKs that a constructor, which has no Status to return, could make a tensor of these extents.
+void CheckConstructed(const core::Status& status, std::span<const std::int64_t> extents,
+                      tensor::DataType dtype);
 
+// Extents by value: of rank 0 GCC 12 takes a reference to them for a read of nothing.
 template <typename T>
-[[nodiscard]] T CheckedValue(core::StatusOr<T> result) {
-  CheckConstructed(result.status());
+[[nodiscard]] T CheckedValue(core::StatusOr<T> result, Extents<T::kRank> extents) {
+  CheckConstructed(result.status(), extents, tensor::dtype_of<typename T::value_type>);
   return *std::move(result);
 }
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -8,14 +7,14 @@
 #include <utility>
 
 #include "core/checked_math.h"
+#include "core/text.h"
 #include "interop/internal/safetensors_header.h"
+#include "interop/internal/safetensors_json.h"
 #include "interop/internal/safetensors_text.h"
 
 namespace engine::safetensors::internal {
 namespace {
 
-// How deep objects and arrays may nest: the reference's JSON reader stops at the same depth.
-constexpr int kMaxDepth = 127;
 // How many extents of a hostile shape a message repeats.
 constexpr std::size_t kMaxQuotedDims = 16;
 
@@ -35,61 +34,6 @@ struct Entry {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
-
-// Feeds the text to the parser with every control character as a space. Callers have made sure
-// that controls are whitespace between tokens. The parser repeats its last token in an error's
-// text, up to eight bytes for each control character; spaces stay single bytes.
-class SpacedIterator {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = char;
-
-  explicit SpacedIterator(const char* position) : position_(position) {}
-  char operator*() const {
-    return static_cast<unsigned char>(*position_) < 0x20 ? ' ' : *position_;
-  }
-  SpacedIterator& operator++() {
-    ++position_;
-    return *this;
-  }
-  SpacedIterator operator++(int) { return SpacedIterator(position_++); }
-  bool operator==(const SpacedIterator&) const = default;
-
- private:
-  const char* position_;
-};
-
-// What no JSON parser needs to see: malformed UTF-8, and controls that are not whitespace between
-// tokens (NUL, which the parser takes for the end of the text, among them).
-core::Status CheckCharacters(std::string_view text) {
-  if (!text.starts_with('{')) {
-    return core::InvalidArgumentError("safetensors: the header does not begin with '{{'");
-  }
-  const std::size_t invalid = FindInvalidUtf8(text);
-  if (invalid != std::string_view::npos) {
-    return core::InvalidArgumentError("safetensors: the header is not UTF-8 at byte {}", invalid);
-  }
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string && c == '\\') {
-      ++i;  // an escaped quote does not end the string
-    } else if (c == '"') {
-      in_string = !in_string;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      const bool whitespace = c == '\n' || c == '\r' || c == '\t';
-      if (in_string || !whitespace) {
-        return core::InvalidArgumentError(
-            "safetensors: the header is not JSON: control character 0x{:02x} at byte {}",
-            static_cast<unsigned>(c), i);
-      }
-    }
-  }
-  return core::OkStatus();
-}
 
 // A shape of any rank, for messages.
 std::string Bracketed(std::span<const std::int64_t> dims) {
@@ -187,7 +131,7 @@ class HeaderParser {
   // The object a message is about.
   [[nodiscard]] std::string Where() const {
     if (depth_ < 2) return "the header";
-    return in_metadata_ ? "__metadata__" : "tensor " + Quoted(TextOf(entry_.name));
+    return in_metadata_ ? "__metadata__" : "tensor " + core::Quoted(TextOf(entry_.name));
   }
 
   std::uint64_t data_bytes_;
@@ -240,7 +184,7 @@ bool HeaderParser::Unexpected(const char* found) {
       break;
   }
   const bool names_key = place_ == Place::kTensor || place_ == Place::kMetadataValue;
-  const std::string key = names_key ? ", key " + Quoted(TextOf(keys_.back())) : std::string();
+  const std::string key = names_key ? ", key " + core::Quoted(TextOf(keys_.back())) : std::string();
   return Fail(core::InvalidArgumentError("safetensors: {}{}: expected {}, found {}", Where(), key,
                                          expected, found));
 }
@@ -348,7 +292,7 @@ bool HeaderParser::FinishObjectKeys() {
                                         [&](Piece a, Piece b) { return TextOf(a) == TextOf(b); });
   if (twice != keys_.end()) {
     return Fail(core::InvalidArgumentError("safetensors: {}: duplicate key {}", Where(),
-                                           Quoted(TextOf(*twice))));
+                                           core::Quoted(TextOf(*twice))));
   }
   keys_.erase(first, keys_.end());
   first_key_.pop_back();
@@ -380,11 +324,8 @@ bool HeaderParser::end_array() {
 
 bool HeaderParser::parse_error(std::size_t, const std::string&,
                                const nlohmann::detail::exception& error) {
-  // Between the parser's own prefix "[json.exception.…] " and its copy of the last token.
-  std::string_view text = error.what();
-  text = text.substr(std::min(text.find("] ") + 2, text.size()));
-  text = text.substr(0, std::min(text.find("; last read"), text.find(" parsing '")));
-  return Fail(core::InvalidArgumentError("safetensors: the header is not JSON: {}", text));
+  return Fail(core::InvalidArgumentError("safetensors: the header is not JSON: {}",
+                                         ParserMessage(error.what())));
 }
 
 bool HeaderParser::FinishTensor() {
@@ -444,7 +385,7 @@ core::Status HeaderParser::CheckCoverage() const {
     if (entry.begin != covered) {
       return core::InvalidArgumentError(
           "safetensors: tensor {}: its data begins at byte {}, expected {}: {}",
-          Quoted(TextOf(entry.name)), entry.begin, covered,
+          core::Quoted(TextOf(entry.name)), entry.begin, covered,
           entry.begin < covered ? "it overlaps another tensor" : "there is a gap");
     }
     covered = entry.end;
@@ -487,7 +428,7 @@ core::StatusOr<Header> HeaderParser::Finish() {
 }  // namespace
 
 core::StatusOr<Header> ParseHeader(std::string_view text, std::uint64_t data_bytes) {
-  ENGINE_RETURN_IF_ERROR(CheckCharacters(text));
+  ENGINE_RETURN_IF_ERROR(CheckJsonText("safetensors: the header", text));
   HeaderParser parser(text, data_bytes);
   if (!nlohmann::json::sax_parse(SpacedIterator(text.data()),
                                  SpacedIterator(text.data() + text.size()), &parser)) {

@@ -4,6 +4,7 @@
 #include "core/check.h"
 #include "core/checked_math.h"
 #include "core/no_throw.h"
+#include "core/text.h"
 #include "interop/internal/safetensors_header.h"
 #include "interop/internal/safetensors_text.h"
 #include "interop/safetensors.h"
@@ -14,8 +15,8 @@
 namespace engine::safetensors {
 namespace {
 
+using core::Quoted;
 using internal::kLengthBytes;
-using internal::Quoted;
 
 // The header text of a file.
 core::StatusOr<std::string_view> HeaderText(const memory::Buffer& buffer) {

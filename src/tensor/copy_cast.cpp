@@ -1,20 +1,11 @@
 #include "core/status.h"
 #include "strided/copy_plan.h"
+#include "tensor/element_transfer.h"
 #include "tensor/internal/ops_common.h"
 #include "tensor/ops.h"
 
 namespace engine::tensor::ops {
 namespace {
-
-// The same elements at the same addresses. memcpy may not be called with two equal pointers, so
-// such a pair has to be recognised, not just tolerated.
-bool IsSameView(const Tensor& a, const Tensor& b) {
-  if (a.data() != b.data() || a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  for (int i = 0; i < a.shape().rank(); ++i) {
-    if (a.shape().dim(i) > 1 && a.strides()[i] != b.strides()[i]) return false;
-  }
-  return true;
-}
 
 core::Status RequireCpuPair(const char* operation, const Tensor& dst, const Tensor& src) {
   // Both handles before either device: an undefined one is a bug whatever the other is.
@@ -57,14 +48,8 @@ strided::CopyPlan PlanOf(const Tensor& dst, const Tensor& src) {
 
 // Copies or converts every element of equal-shaped tensors of a convertible pair.
 core::Status Transfer(const Tensor& dst, const Tensor& src) {
-  if (src.numel() == 0 || IsSameView(dst, src)) return core::OkStatus();
-  if (strided::CopyPlan::RunOnce(src.shape(), dst.dtype(), dst.strides(), src.dtype(),
-                                 src.strides(), dst.data(), src.data())) {
-    return core::OkStatus();
-  }
-  ENGINE_RETURN_IF_ERROR(PlanOf(dst, src).FirstOffender(src.data()));
-  // The offender is gone: the caller broke the rule that nobody writes the source meanwhile.
-  return core::InternalError("cast: the source of shape {} changed while it was read", src.shape());
+  return TransferElements(src.shape(), dst.dtype(), dst.strides(), dst.data(),
+                          {src.dtype(), src.strides(), src.data()});
 }
 
 }  // namespace

@@ -55,6 +55,17 @@ TEST(AdoptBufferTest, WithStridesAndRoomToSpare) {
   EXPECT_EQ(matrix.data(), values);
 }
 
+// The reach of the layout has to fit, not just the number of elements: 7 against 6.
+TEST(AdoptBufferTest, GapsNeedRoomToo) {
+  int deletions = 0;
+  using Matrix = DenseMatrix<std::int32_t, Strided>;
+  Buffer tight = CountedBuffer(24, &deletions);
+  EXPECT_THAT(Matrix::Adopt(std::move(tight), {2, 3}, {4, 1}),
+              StatusIs(kInvalid, "does not fit the buffer of 24 bytes (tensor.adopt)"));
+  Buffer exact = CountedBuffer(28, &deletions);
+  ENGINE_EXPECT_OK(Matrix::Adopt(std::move(exact), {2, 3}, {4, 1}));
+}
+
 TEST(AdoptBufferTest, RefusedBuffersStayWithTheCaller) {
   int deletions = 0;
   using Matrix = DenseMatrix<std::int32_t>;
@@ -133,6 +144,7 @@ TEST(FromTensorTest, CopiesWhateverLiesThere) {
   const auto copy = Value(DenseMatrix<std::int32_t>::FromTensor(*base.transpose(0, 1), &allocator));
   EXPECT_THAT(copy, ElementsAre(0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11));
   EXPECT_NE(copy.data(), base.data());
+  EXPECT_EQ(allocator.counts()->allocations, 1);
   EXPECT_EQ(allocator.counts()->zeroed, 0);
   const auto column = Value(DenseMatrix<std::int32_t, ColumnMajor>::FromTensor(base));
   EXPECT_THAT(column, ElementsAre(0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11));

@@ -27,7 +27,7 @@ TEST_F(DenseDeathTest, ConstructorsWithShapesThatAreNone) {
 
 TEST_F(DenseDeathTest, ConstructorsWithoutMemory) {
   testing::CountingAllocator none(/*successes=*/0);
-  EXPECT_DEATH(DenseVector<float>(Extents<1>{2}, &none), "out of memory");
+  EXPECT_DEATH(DenseVector<float>(Extents<1>{2}, &none), "out of memory for \\[2\\] of float32");
   EXPECT_DEATH(DenseVector<float>(uninitialized, Extents<1>{2}, &none), "out of memory");
   EXPECT_DEATH((DenseMatrix<float, Strided>(Extents<2>{2, 2}, Extents<2>{2, 1}, &none)),
                "out of memory");

@@ -54,13 +54,23 @@ TEST(DenseViewTest, StaysWithinItsSpan) {
   using View = DenseView<std::int32_t, 2>;
   using StridedView = DenseView<std::int32_t, 2, Strided>;
   EXPECT_THAT(View::Create(memory, {2, 4}), StatusIs(kInvalid, "reaches 8 elements"));
-  EXPECT_THAT(View::Create(memory, {-1, 4}), StatusIs(kInvalid, "negative"));
+  EXPECT_THAT(View::Create(memory, {-1, 4}),
+              StatusIs(kInvalid, "DenseView: extent -1 of axis 0 in [-1, 4] is negative"));
   EXPECT_THAT(View::Create(memory, {kOne << 32, kOne << 32}), StatusIs(kInvalid, "overflows"));
   EXPECT_THAT(StridedView::Create(memory, {2, 3}, {4, 1}), StatusIs(kInvalid, "(layout.window)"));
   EXPECT_THAT(StridedView::Create(memory, {2, 3}, {0, 1}), StatusIs(kInvalid));
   ENGINE_EXPECT_OK(StridedView::Create(memory, {3, 3}, {1, 1}));  // overlap is the caller's affair
   ENGINE_EXPECT_OK(View::Create(std::span<std::int32_t>(), {0, 3}));
 }
+
+// tensor.handle: a view keeps no storage alive, so that a temporary handle is refused.
+template <typename View, typename Handle>
+constexpr bool kHasViewOf = requires(Handle handle) {
+  View::Of(std::forward<Handle>(handle));
+};
+static_assert(kHasViewOf<DenseView<float, 2>, const Tensor&>);
+static_assert(!kHasViewOf<DenseView<float, 2>, Tensor>);
+static_assert(!kHasViewOf<DenseView<float, 2>, const Tensor>);
 
 TEST(DenseViewTest, OverATensor) {
   const Tensor base = testing::Counting({3, 4}, DataType::kInt32);

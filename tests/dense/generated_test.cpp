@@ -1,6 +1,7 @@
 // full, zeros, ones and eye (clauses gen.*): rules instead of elements.
 #include "dense/generated.h"
 
+#include <array>
 #include <concepts>
 #include <string>
 #include <vector>
@@ -36,6 +37,22 @@ static_assert(MutableStrided<const DenseView<float, 2>>);
 static_assert(!MutableStrided<DenseView<const float, 2>>);
 static_assert(!OwningTensor<DenseView<float, 2>>);
 static_assert(!OwningTensor<DenseMatrix<float, Strided>>);
+
+// bool is not cast, and a class that knows a background alone is not one that can be written.
+template <typename Source, typename To>
+constexpr bool kCasts = requires(const Source& source) {
+  source.template CastTo<To>();
+};
+static_assert(kCasts<FullTensor<float, 1>, int> && kCasts<FullTensor<bool, 1>, bool>);
+static_assert(!kCasts<FullTensor<bool, 1>, float> && !kCasts<FullTensor<float, 1>, bool>);
+struct BackgroundAlone {
+  using value_type = float;
+  static constexpr std::size_t kRank = 1;
+  [[nodiscard]] Extents<1> extents() const { return {1}; }
+  float operator()(std::int64_t) const { return 0; }
+  [[nodiscard]] float background() const { return 0; }
+};
+static_assert(GeneratedSource<BackgroundAlone> && !BackgroundSource<BackgroundAlone>);
 
 // gen.storage: a value and extents, whatever the shape.
 static_assert(sizeof(FullTensor<double, 2>) == sizeof(Extents<2>) + sizeof(double));
@@ -77,9 +94,12 @@ TEST(GeneratedTest, ElementsFollowTheRule) {
 }
 
 TEST(GeneratedTest, CreateReportsExtents) {
-  EXPECT_THAT((FullTensor<float, 2>::Create(1, {-1, 2})), StatusIs(kInvalid, "negative"));
+  EXPECT_THAT((FullTensor<float, 2>::Create(1, {-1, 2})),
+              StatusIs(kInvalid, "FullTensor: extent -1 of axis 0 in [-1, 2] is negative"));
   EXPECT_THAT((EyeTensor<float, 2>::Create({kOne << 32, kOne << 32})),
-              StatusIs(kInvalid, "overflows"));
+              StatusIs(kInvalid,
+                       "EyeTensor: the product of the extents [4294967296, 4294967296] "
+                       "overflows int64_t (layout.extents)"));
   EXPECT_EQ(Value(EyeTensor<float, 2>::Create({2, 3})).numel(), 6);
   // A shape that no memory holds is no problem.
   EXPECT_EQ(full(1.0f, kOne << 40, kOne << 20)((kOne << 40) - 1, 5), 1);
@@ -187,6 +207,53 @@ TEST(GeneratedTest, MaterializesInTheOrderOfTheDestination) {
   EXPECT_THAT(nothing.TakeOrder(), ElementsAre());
 }
 
+// Ranks below and above that one, with unequal extents: index [i, j, k] holds 100 i + 10 j + k.
+template <std::size_t Rank>
+struct DigitsSource {
+  using value_type = std::int32_t;
+  static constexpr std::size_t kRank = Rank;
+
+  [[nodiscard]] const Extents<Rank>& extents() const { return shape; }
+  template <std::same_as<std::int64_t>... Index>
+  std::int32_t operator()(Index... index) const requires(sizeof...(Index) == Rank) {
+    std::int64_t value = Rank == 0 ? 7 : 0;
+    ((value = 10 * value + index), ...);
+    return static_cast<std::int32_t>(value);
+  }
+
+  Extents<Rank> shape;
+};
+
+TEST(GeneratedTest, ComputedSourcesOfEveryRank) {
+  EXPECT_EQ(Value(make_tensor(DigitsSource<0>{}))(), 7);
+  EXPECT_THAT(Value(make_tensor(DigitsSource<1>{{3}})), ElementsAre(0, 1, 2));
+  const DigitsSource<3> source{{2, 3, 2}};
+  EXPECT_THAT(Value(make_tensor(source)),
+              ElementsAre(0, 1, 10, 11, 20, 21, 100, 101, 110, 111, 120, 121));
+  EXPECT_THAT(Value(make_tensor<ColumnMajor>(source)),
+              ElementsAre(0, 100, 10, 110, 20, 120, 1, 101, 11, 111, 21, 121));
+  DenseTensor<std::int32_t, 3, Strided> gaps(Extents<3>{2, 3, 2}, Extents<3>{1, 3, 10});
+  ENGINE_ASSERT_OK(copy(gaps, source));
+  EXPECT_THAT(InMemory(gaps.data(), 18),
+              ElementsAre(0, 100, 0, 10, 110, 0, 20, 120, 0, 0, 1, 101, 0, 11, 111, 0, 21, 121));
+}
+
+// The stride of an axis of extent 1 means nothing, however large: no sum of strides may overflow.
+TEST(GeneratedTest, IgnoresStridesOfSingletonAxes) {
+  std::array<std::int32_t, 3> memory = {-1, -1, -1};
+  using View = DenseView<std::int32_t, 2, Strided>;
+  const auto wide = Value(View::Create(memory, {1, 3}, {kInt64Max, 1}));
+  const auto tall = Value(View::Create(memory, {3, 1}, {1, kInt64Max}));
+  ENGINE_ASSERT_OK(copy(wide, eye<std::int32_t>(1, 3)));
+  EXPECT_THAT(memory, ElementsAre(1, 0, 0));
+  ENGINE_ASSERT_OK(copy(wide, DigitsSource<2>{{1, 3}}));
+  EXPECT_THAT(memory, ElementsAre(0, 1, 2));
+  ENGINE_ASSERT_OK(copy(tall, eye<std::int32_t>(3, 1)));
+  EXPECT_THAT(memory, ElementsAre(1, 0, 0));
+  ENGINE_ASSERT_OK(copy(tall, DigitsSource<2>{{3, 1}}));
+  EXPECT_THAT(memory, ElementsAre(0, 10, 20));
+}
+
 // mat.layout: without a named layout, generated sources become RowMajor.
 TEST(GeneratedTest, ConstructorsMaterialize) {
   const DenseTensor deduced(eye<std::int32_t>(2, 3));
@@ -219,10 +286,14 @@ TEST(GeneratedTest, CastsItsValue) {
   const auto halves = Value(cast<tensor::float16>(full(1.00048828125000022204, 2, 3)));
   for (const tensor::float16& element : halves) EXPECT_EQ(element.to_bits(), 0x3C00);  // P13
   EXPECT_THAT(Value(cast<std::int32_t>(full(-2.75f, 3))), ElementsAre(-2, -2, -2));
-  EXPECT_THAT(cast<std::int8_t>(full(300.0f, 3)), StatusIs(kInvalid));  // P22
+  EXPECT_THAT(cast<std::int8_t>(full(300.0f, 3)),
+              StatusIs(kInvalid,
+                       "cast: 300, the value of every element, of float32 is not representable "
+                       "in int8 (op.copy)"));  // P22
   EXPECT_THAT(cast<std::uint8_t>(full(-1, 3)), StatusIs(kInvalid));
-  EXPECT_THAT(cast<std::int32_t>(full(std::numeric_limits<double>::quiet_NaN(), 0)),
-              StatusIs(kInvalid));
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(cast<std::int32_t>(full(kNan, 1)), StatusIs(kInvalid, "nan"));
+  ENGINE_EXPECT_OK(cast<std::int32_t>(full(kNan, 0)));  // no element has it
   const auto identity = Value(cast<std::int16_t>(eye<double>(2, 3)));
   EXPECT_THAT(identity, ElementsAre(1, 0, 0, 0, 1, 0));
   for (const testing::FpMode& mode : testing::kHostFpModes) {
@@ -245,6 +316,11 @@ TEST(GeneratedTest, ComparesWithTensors) {
   EXPECT_TRUE(Value(allclose(identity, eye<float>(3, 3))).close);
   EXPECT_TRUE(Value(allclose(eye<float>(3, 3), identity)).close);
   EXPECT_TRUE(Value(allclose(full(2, 4), full(2, 4))).close);
+  // Judged before memory is asked for.
+  const auto vast = full(1.0f, kOne << 40, kOne << 15);
+  EXPECT_THAT(allclose(vast, identity), StatusIs(kInvalid, "differ (op.copy)"));
+  EXPECT_THAT(allclose(identity, vast), StatusIs(kInvalid, "differ (op.copy)"));
+  EXPECT_THAT(allclose(vast, vast, {.rtol = -1, .atol = 0}), StatusIs(kInvalid, "rtol -1"));
   identity(1, 2) = 0.5f;
   const auto result = Value(allclose(identity, eye<float>(3, 3)));
   EXPECT_EQ(result.mismatch_count, 1);

@@ -85,6 +85,7 @@ TEST(DenseLayoutTest, ReachRefusesWhatTwoElementsShare) {
   EXPECT_THAT(reach({2, 2}, {0, 1}, false), StatusIs(kInvalid, "have a 0"));
   EXPECT_THAT(reach({2, 2}, {-2, 1}, false), StatusIs(kInvalid, "negative"));
   EXPECT_THAT(reach({2, 1}, {1, -1}, false), StatusIs(kInvalid, "negative"));
+  EXPECT_THAT(reach({0, 3}, {-5, 1}, false), StatusIs(kInvalid, "negative"));
   EXPECT_THAT(reach({3, 2}, {kInt64Max / 2, 1}, false), StatusIs(kInvalid, "beyond int64_t"));
   EXPECT_THAT(reach({3, 2}, {kInt64Max, 1}, false), StatusIs(kInvalid, "beyond int64_t"));
 }

@@ -82,8 +82,9 @@ TEST(DenseCopyTest, BetweenLayouts) {
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 5; ++j) EXPECT_EQ(column(i, j), 10 * i + j);
   }
-  EXPECT_THAT(copy(column, DenseMatrix<std::int32_t>(5, 3)),
-              StatusIs(kInvalid, "copy: the destination has shape [3, 5], the source [5, 3]"));
+  EXPECT_THAT(
+      copy(column, DenseMatrix<std::int32_t>(5, 3)),
+      StatusIs(kInvalid, "copy: the destination has shape [3, 5], the source [5, 3] (op.copy)"));
 }
 
 // P38: interleaved but disjoint views of one allocation.

@@ -9,6 +9,7 @@
 namespace engine::dense {
 namespace {
 
+using ::engine::testing::CountingAllocator;
 using ::engine::testing::StatusIs;
 using ::testing::ElementsAre;
 
@@ -29,6 +30,29 @@ TEST(PrepareOutputTest, OtherwiseTakesFreshStorage) {
   EXPECT_THAT(prepare_output(output, {-3, 2}), StatusIs(kInvalid));
   EXPECT_EQ(output.extents(), (Extents<2>{3, 2}));
 }
+
+// Storage comes from the allocator that is named, and nothing clears it.
+TEST(PrepareOutputTest, TakesAnAllocator) {
+  CountingAllocator allocator;
+  DenseMatrix<std::int32_t> output;
+  ENGINE_ASSERT_OK(prepare_output(output, {3, 2}, &allocator));
+  EXPECT_EQ(allocator.counts()->allocations, 1);
+  EXPECT_EQ(allocator.counts()->zeroed, 0);
+  EXPECT_TRUE(IsPoison(output.data(), 24));
+  ENGINE_ASSERT_OK(prepare_output(output, {3, 2}, &allocator));  // fits already
+  EXPECT_EQ(allocator.counts()->allocations, 1);
+  CountingAllocator none(/*successes=*/0);
+  EXPECT_THAT(prepare_output(output, {2, 2}, &none), StatusIs(core::kOutOfMemory));
+  EXPECT_EQ(output.extents(), (Extents<2>{3, 2}));
+}
+
+#if ENGINE_TEST_SNAN_FILL
+TEST(PrepareOutputTest, DoesNotZero) {
+  DenseVector<float> output;
+  ENGINE_ASSERT_OK(prepare_output(output, {5}));
+  for (const float& element : output) EXPECT_EQ(BitsOf(element), 0x7FA00000u);
+}
+#endif
 
 TEST(PrepareOutputTest, MovedFromScalarGetsAnElement) {
   ScalarTensor<double> output;
@@ -97,6 +121,14 @@ TEST(PrepareOutputTest, ForeignOwnersTakePart) {
   static_assert(RemappableTensor<Owner<true>> && !StorageGiver<Owner<true>, 2>);
   EXPECT_EQ(Value(reshape(std::move(foreign), 3, 1))(2, 0), 2.5f);
 }
+
+// An output that cannot be written is none.
+template <typename D>
+constexpr bool kIsOutput = requires(D&& output) {
+  require_output(std::forward<D>(output), Extents<2>{});
+};
+static_assert(kIsOutput<DenseMatrix<float>&> && kIsOutput<DenseView<float, 2>>);
+static_assert(!kIsOutput<const DenseMatrix<float>&> && !kIsOutput<DenseView<const float, 2>>);
 
 TEST(RequireOutputTest, NeverChangesTheOutput) {
   DenseMatrix<std::int32_t> output = Coordinates(2, 3);

@@ -8,6 +8,7 @@
 namespace engine::dense {
 namespace {
 
+using ::engine::testing::CountingAllocator;
 using ::engine::testing::StatusIs;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -59,6 +60,16 @@ TEST(PrecisionTest, AtPrecisionCopiesOrMoves) {
   EXPECT_EQ(matrix.data(), storage);  // NOLINT(bugprone-use-after-move): unchanged on an error
   const auto moved = Value(at_precision(std::move(matrix), Precision(31)));
   EXPECT_EQ(moved.data(), storage);
+  CountingAllocator allocator;
+  ENGINE_ASSERT_OK(at_precision(moved, Precision(31), &allocator));
+  EXPECT_EQ(allocator.counts()->allocations, 1);
+  // Strided owners move too: strides and all.
+  DenseMatrix<float, Strided> strided(Extents<2>{2, 2}, Extents<2>{1, 3});
+  const float* const elements = strided.data();
+  const auto kept = Value(at_precision(std::move(strided), Precision(24)));
+  static_assert(std::same_as<decltype(kept), const DenseMatrix<float, Strided>>);
+  EXPECT_EQ(kept.data(), elements);
+  EXPECT_EQ(kept.strides(), (Extents<2>{1, 3}));
   EXPECT_THAT(Value(at_precision(eye<float>(2, 2), Precision(24))), ElementsAre(1, 0, 0, 1));
 }
 

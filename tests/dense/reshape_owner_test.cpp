@@ -127,6 +127,23 @@ TEST(ReshapeTest, ViewsAreCopied) {
   EXPECT_THAT(owner, ElementsAre(0, 1, 2, 10, 11, 12));
 }
 
+// Extents in braces, and the allocator of what is copied.
+TEST(ReshapeTest, BracesAndAllocators) {
+  CountingAllocator allocator;
+  DenseMatrix<std::int32_t> matrix({2, 3});
+  EXPECT_EQ(matrix.extents(), (Extents<2>{2, 3}));
+  const auto copy = Value(reshape(matrix, {3, -1}, &allocator));
+  EXPECT_EQ(copy.extents(), (Extents<2>{3, 2}));
+  ENGINE_ASSERT_OK(reshape<ColumnMajor>(full(7, 2, 3), {6}, &allocator));
+  ENGINE_ASSERT_OK(reshape(full(7, 2, 3), Extents<1>{6}, &allocator));
+  EXPECT_EQ(allocator.counts()->allocations, 3);
+  EXPECT_EQ(Value(reshape_view(matrix, {6})).data(), matrix.data());
+  EXPECT_EQ(Value(reshape_view_right(matrix, {3, -1})).extents(), (Extents<2>{3, 2}));
+  EXPECT_THAT(reshape_view_left(matrix, {3, 2}), StatusIs(kInvalid, "(reshape.order)"));
+  ENGINE_ASSERT_OK(reshape_inplace(matrix, {1, -1}));
+  EXPECT_EQ(matrix.extents(), (Extents<2>{1, 6}));
+}
+
 TEST(ReshapeTest, ToAndFromRankZero) {
   DenseMatrix<float> one(1, 1);
   one(0, 0) = 2;

@@ -54,7 +54,12 @@ TEST(StridedTensorTest, RefusesStridesThatCannotOwn) {
   EXPECT_THAT(StridedMatrix::Create({2, 3}, {2, 1}), StatusIs(kInvalid, "(layout.strided)"));
   EXPECT_THAT(StridedMatrix::Create({2, 3}, {0, 1}), StatusIs(kInvalid, "have a 0"));
   EXPECT_THAT(StridedMatrix::Create({2, 3}, {3, -1}), StatusIs(kInvalid, "negative"));
-  EXPECT_THAT(StridedMatrix::Create({-2, 3}, {3, 1}), StatusIs(kInvalid, "negative"));
+  EXPECT_THAT(StridedMatrix::Create({-2, 3}, {3, 1}),
+              StatusIs(kInvalid,
+                       "DenseTensor: extent -2 of axis 0 in [-2, 3] is negative "
+                       "(layout.extents)"));
+  // Without elements too: a Tensor could not have them.
+  EXPECT_THAT(StridedMatrix::Create({0, 3}, {-5, -1}), StatusIs(kInvalid, "(layout.strided)"));
   EXPECT_THAT(StridedMatrix::Create({3, 2}, {kInt64Max / 2, 1}), StatusIs(kInvalid));
   EXPECT_THAT(StridedMatrix::Create({2, 2}, {kOne << 61, 1}), StatusIs(kInvalid, "bytes"));
   ENGINE_EXPECT_OK(StridedMatrix::Create({1, 3}, {0, 1}));  // an axis that is not walked

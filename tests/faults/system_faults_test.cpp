@@ -223,7 +223,7 @@ TEST_F(SaveFaultsTest, AFullDiskAfterAShortWrite) {
 
 TEST_F(SaveFaultsTest, InterruptedCallsAreRepeated) {
   const std::string path = Path("model.safetensors");
-  for (const SystemCall call : {SystemCall::kOpen, SystemCall::kWrite}) {
+  for (const SystemCall call : {SystemCall::kOpen, SystemCall::kWrite, SystemCall::kFsync}) {
     Status status;
     bool triggered = false;
     {

@@ -1,8 +1,8 @@
 # cmake -DBUILD=<folder> -DSOURCE=<folder> -DPREFIX=<folder> -DCONFIG=<config> -P install.cmake
 #
 # Installs into an empty prefix and reads what came out: archives under our names, public headers
-# under include/engine, and exported targets that carry none of our compile flags and no path of
-# this machine; a pkg-config file likewise, and the licence.
+# under include/engine, views for debuggers, a pkg-config file, the licence, and exported targets that
+# carry none of our compile flags and no path of this machine.
 cmake_minimum_required(VERSION 3.24)
 
 file(REMOVE_RECURSE "${PREFIX}")
@@ -23,13 +23,21 @@ foreach(module IN LISTS ENGINE_MODULES)
   endforeach()
 endforeach()
 
+foreach(tool gdb/engine_tensor_gdb.py natvis/engine_tensor.natvis)
+  if(NOT EXISTS "${PREFIX}/share/engine_tensor/${tool}")
+    message(FATAL_ERROR "${tool} was not installed.")
+  endif()
+  list(APPEND tools "share/engine_tensor/${tool}")
+endforeach()
+
 file(GLOB_RECURSE installed RELATIVE "${PREFIX}" "${PREFIX}/*")
 foreach(file IN LISTS installed)
   if(file MATCHES "^include/")
     if(NOT file IN_LIST expected)
       message(FATAL_ERROR "${file} was installed, but is no public header.")
     endif()
-  elseif(NOT file MATCHES "/libengine_[a-z_]+\\.a$|/cmake/engine_tensor/[^/]+\\.cmake$" AND
+  elseif(NOT file IN_LIST tools AND
+         NOT file MATCHES "/libengine_[a-z_]+\\.a$|/cmake/engine_tensor/[^/]+\\.cmake$" AND
          NOT file MATCHES "/pkgconfig/engine_tensor\\.pc$|^share/doc/engine_tensor/LICENSE$")
     message(FATAL_ERROR "${file} was installed.")
   endif()

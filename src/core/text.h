@@ -1,0 +1,27 @@
+// core/text.h: text from untrusted files.
+// Layer 0. Thread safety: all functions are reentrant.
+#ifndef ENGINE_CORE_TEXT_H_
+#define ENGINE_CORE_TEXT_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace engine::core {
+
+// The position of the first byte that is not part of well-formed UTF-8 (Unicode table 3-7: no
+// overlong forms, no surrogates, nothing above U+10FFFF), or npos.
+[[nodiscard]] std::size_t FindInvalidUtf8(std::string_view text);
+
+// The position of the first character that a terminal would obey rather than show (controls, line
+// separators, marks that reorder text), or npos. Of well-formed UTF-8.
+[[nodiscard]] std::size_t FindControl(std::string_view text);
+
+// `text` in quotes as a message may carry it: shortened; malformed bytes, and those of characters
+// that a terminal would obey rather than show, as \xNN.
+//   Throws   std::bad_alloc; see core::WithoutBadAlloc.
+[[nodiscard]] std::string Quoted(std::string_view text);
+
+}  // namespace engine::core
+
+#endif  // ENGINE_CORE_TEXT_H_
