@@ -11,36 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/text.h"
+
 namespace inspect_weights {
 namespace {
 
 namespace safetensors = engine::safetensors;
-
-struct CharacterRange {
-  std::string_view first;
-  std::string_view last;  // as long as `first`
-};
-
-// What acts on a terminal or on the text around it instead of being shown: C0 and C1 controls,
-// DEL, line separators, and the property Bidi_Control (Unicode PropList.txt), which reorders text.
-constexpr std::array<CharacterRange, 7> kControls = {{
-    {std::string_view("\0", 1), "\x1F"},
-    {"\x7F", "\x7F"},
-    {"\xC2\x80", "\xC2\x9F"},          // U+0080 to U+009F
-    {"\xD8\x9C", "\xD8\x9C"},          // U+061C
-    {"\xE2\x80\x8E", "\xE2\x80\x8F"},  // U+200E, U+200F
-    {"\xE2\x80\xA8", "\xE2\x80\xAE"},  // U+2028 to U+202E
-    {"\xE2\x81\xA6", "\xE2\x81\xA9"},  // U+2066 to U+2069
-}};
-
-// How many bytes the control character takes that `text` begins with; 0 when it is another one.
-std::size_t ControlBytes(std::string_view text) {
-  for (const CharacterRange& range : kControls) {
-    const std::string_view character = text.substr(0, range.first.size());
-    if (range.first <= character && character <= range.last) return character.size();
-  }
-  return 0;
-}
 
 std::string HumanBytes(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
@@ -110,7 +86,7 @@ std::size_t ResidentBytes() {
 std::string Printable(std::string_view text) {
   std::string line;
   while (!text.empty()) {
-    const std::size_t control = ControlBytes(text);
+    const std::size_t control = engine::core::ControlBytes(text);
     line += control > 0 ? '?' : text.front();
     text.remove_prefix(std::max<std::size_t>(control, 1));
   }

@@ -27,7 +27,8 @@ constexpr std::array<CharacterRange, 7> kControls = {{
     {"\xE2\x81\xA6", "\xE2\x81\xA9"},  // U+2066 to U+2069
 }};
 
-// How many bytes the control character takes that `text` begins with; 0 when it is another one.
+}  // namespace
+
 std::size_t ControlBytes(std::string_view text) {
   for (const CharacterRange& range : kControls) {
     const std::string_view character = text.substr(0, range.first.size());
@@ -35,8 +36,6 @@ std::size_t ControlBytes(std::string_view text) {
   }
   return 0;
 }
-
-}  // namespace
 
 std::size_t FindInvalidUtf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {

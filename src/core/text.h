@@ -17,6 +17,10 @@ namespace engine::core {
 // separators, marks that reorder text), or npos. Of well-formed UTF-8.
 [[nodiscard]] std::size_t FindControl(std::string_view text);
 
+// How many bytes the character takes that `text` begins with, if it is one that FindControl finds;
+// else 0. Of well-formed UTF-8.
+[[nodiscard]] std::size_t ControlBytes(std::string_view text);
+
 // `text` in quotes as a message may carry it: shortened; malformed bytes, and those of characters
 // that a terminal would obey rather than show, as \xNN.
 //   Throws   std::bad_alloc; see core::WithoutBadAlloc.

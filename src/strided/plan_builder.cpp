@@ -221,74 +221,116 @@ void PlanBuilder::BuildRows(const Layout& layout, int inner_axis) {
   }
 }
 
-bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
-  const auto at = [&](int i) -> const Axis& { return layout.axes[static_cast<std::size_t>(i)]; };
+namespace {
+
+// A matrix made of a layout's axes: those that are its rows and those that are its columns, innermost
+// first.
+class MatrixAxes {
+ public:
+  struct Group {
+    std::array<int, tensor::kMaxRank> axes{};
+    int rank = 0;
+    std::int64_t extent = 1;
+  };
+
   // Rows start as the axis that is innermost in the destination, columns as the one innermost in
   // the source; both absorb neighbours that continue them, the shorter one first, until they are
   // long enough.
-  std::array<int, tensor::kMaxRank> rows{layout.rank - 1};
-  std::array<int, tensor::kMaxRank> cols{src_inner};
-  int rows_rank = 1;
-  int cols_rank = 1;
-  std::array<bool, tensor::kMaxRank> taken{};
-  taken[static_cast<std::size_t>(layout.rank - 1)] = taken[static_cast<std::size_t>(src_inner)] =
-      true;
-  plan_.rows_ = at(layout.rank - 1).extent;
-  plan_.cols_ = at(src_inner).extent;
-  const auto absorb = [&](bool into_rows) {
-    std::int64_t& extent = into_rows ? plan_.rows_ : plan_.cols_;
-    if (extent >= kEnough) return false;
-    auto& group = into_rows ? rows : cols;
-    int& group_rank = into_rows ? rows_rank : cols_rank;
-    const Axis& outermost = at(group[static_cast<std::size_t>(group_rank - 1)]);
-    for (int i = layout.rank - 1; i >= 0; --i) {
-      if (taken[static_cast<std::size_t>(i)]) continue;
+  MatrixAxes(const Layout& layout, int src_inner) : layout_(layout) {
+    Take(layout.rank - 1, rows_);
+    Take(src_inner, cols_);
+    while (Absorb(rows_.extent <= cols_.extent) || Absorb(rows_.extent > cols_.extent)) {
+    }
+  }
+
+  [[nodiscard]] const Group& rows() const { return rows_; }
+  [[nodiscard]] const Group& cols() const { return cols_; }
+  [[nodiscard]] bool IsTaken(int axis) const { return taken_[static_cast<std::size_t>(axis)]; }
+  [[nodiscard]] const Axis& At(const Group& group, int i) const {
+    return Of(group.axes[static_cast<std::size_t>(i)]);
+  }
+
+  // Rows are contiguous in the destination; where each begins depends on the other axes.
+  [[nodiscard]] bool RowsAreLineAligned(std::int64_t item_bytes) const {
+    for (int i = 0; i < layout_.rank; ++i) {
+      const auto end = rows_.axes.begin() + rows_.rank;
+      if (std::find(rows_.axes.begin(), end, i) != end) continue;
+      if (core::SaturatingMul(Of(i).dst_stride, item_bytes) % kLineBytes != 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  [[nodiscard]] const Axis& Of(int axis) const {
+    return layout_.axes[static_cast<std::size_t>(axis)];
+  }
+
+  void Take(int axis, Group& group) {
+    taken_[static_cast<std::size_t>(axis)] = true;
+    group.axes[static_cast<std::size_t>(group.rank++)] = axis;
+    group.extent *= Of(axis).extent;
+  }
+
+  bool Absorb(bool into_rows) {
+    Group& group = into_rows ? rows_ : cols_;
+    if (group.extent >= kEnough) return false;
+    const Axis& outermost = At(group, group.rank - 1);
+    for (int i = layout_.rank - 1; i >= 0; --i) {
+      if (IsTaken(i)) continue;
       const bool continues =
-          into_rows ? at(i).dst_stride == core::CheckedMul(outermost.dst_stride, outermost.extent)
-                    : at(i).src_stride == core::CheckedMul(outermost.src_stride, outermost.extent);
+          into_rows ? Of(i).dst_stride == core::CheckedMul(outermost.dst_stride, outermost.extent)
+                    : Of(i).src_stride == core::CheckedMul(outermost.src_stride, outermost.extent);
       if (!continues) continue;
-      taken[static_cast<std::size_t>(i)] = true;
-      group[static_cast<std::size_t>(group_rank++)] = i;
-      extent *= at(i).extent;
+      Take(i, group);
       return true;
     }
     return false;
-  };
-  while (absorb(plan_.rows_ <= plan_.cols_) || absorb(plan_.rows_ > plan_.cols_)) {
   }
-  if (plan_.rows_ * plan_.cols_ < kMinMatrix) return false;
+
+  const Layout& layout_;
+  Group rows_;
+  Group cols_;
+  std::array<bool, tensor::kMaxRank> taken_{};
+};
+
+}  // namespace
+
+bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
+  const MatrixAxes matrix(layout, src_inner);
+  const MatrixAxes::Group& rows = matrix.rows();
+  const MatrixAxes::Group& cols = matrix.cols();
   // No tile is so thin.
   const std::int64_t tile = kTileBytes / plan_.dst_item_bytes_;
-  if (plan_.rows_ < tile || plan_.cols_ < tile) return false;
-
+  if (rows.extent * cols.extent < kMinMatrix || rows.extent < tile || cols.extent < tile) {
+    return false;
+  }
   int next = 0;
   for (int i = 0; i < layout.rank; ++i) {
-    if (!taken[static_cast<std::size_t>(i)]) plan_.axes_[static_cast<std::size_t>(next++)] = at(i);
+    if (!matrix.IsTaken(i)) {
+      plan_.axes_[static_cast<std::size_t>(next++)] = layout.axes[static_cast<std::size_t>(i)];
+    }
   }
   plan_.outer_rank_ = next;
-  for (int i = rows_rank - 1; i >= 0; --i) {
-    plan_.axes_[static_cast<std::size_t>(next++)] = at(rows[static_cast<std::size_t>(i)]);
+  for (const MatrixAxes::Group* const group : {&rows, &cols}) {
+    for (int i = group->rank - 1; i >= 0; --i) {
+      plan_.axes_[static_cast<std::size_t>(next++)] = matrix.At(*group, i);
+    }
   }
-  plan_.rows_rank_ = rows_rank;
-  for (int i = cols_rank - 1; i >= 0; --i) {
-    plan_.axes_[static_cast<std::size_t>(next++)] = at(cols[static_cast<std::size_t>(i)]);
-  }
-  plan_.cols_rank_ = cols_rank;
+  plan_.rows_ = rows.extent;
+  plan_.cols_ = cols.extent;
+  plan_.rows_rank_ = rows.rank;
+  plan_.cols_rank_ = cols.rank;
   plan_.strategy_ = CopyPlan::Strategy::kTranspose;
+  SetTransposeBlocks(matrix.At(rows, 0), matrix.At(cols, 0), layout,
+                     matrix.RowsAreLineAligned(plan_.dst_item_bytes_));
+  return true;
+}
 
-  const Axis& row_axis = at(rows[0]);
-  const Axis& col_axis = at(cols[0]);
+void PlanBuilder::SetTransposeBlocks(const Axis& row_axis, const Axis& col_axis,
+                                     const Layout& layout, bool rows_line_aligned) {
   const bool direct =
       plan_.dst_dtype_ == plan_.src_dtype_ && row_axis.dst_stride == 1 && col_axis.src_stride == 1;
-  // Rows are contiguous; where each begins depends on the other axes.
-  bool line_aligned = true;
-  for (int i = 0; i < layout.rank; ++i) {
-    const auto end = rows.begin() + rows_rank;
-    if (std::find(rows.begin(), end, i) != end) continue;
-    if (core::SaturatingMul<std::int64_t>(at(i).dst_stride, plan_.dst_item_bytes_) % 64 != 0)
-      line_aligned = false;
-  }
-  TransposePolicy policy = ChooseTranspose(
+  const TransposePolicy policy = ChooseTranspose(
       {.item_bytes = plan_.dst_item_bytes_,
        .cols = plan_.cols_,
        .total_bytes = TotalBytes(layout, plan_.dst_item_bytes_, plan_.src_item_bytes_),
@@ -297,25 +339,21 @@ bool PlanBuilder::BuildTranspose(const Layout& layout, int src_inner) {
        .dst_row_bytes =
            core::SaturatingMul<std::int64_t>(col_axis.dst_stride, plan_.dst_item_bytes_),
        .direct = direct,
-       .dst_rows_line_aligned = line_aligned});
-  if (!direct) {
-    policy.pack = policy.pack && row_axis.dst_stride == 1;
-    policy.stream = policy.stream && row_axis.dst_stride == 1;
-  }
+       .dst_rows_line_aligned = rows_line_aligned});
+  const bool scatters = row_axis.dst_stride != 1;
   plan_.full_lines_ = policy.full_lines;
   plan_.down_ = direct && policy.down;
-  plan_.pack_ = policy.pack;
-  plan_.stream_ = policy.stream;
+  plan_.pack_ = policy.pack && !scatters;
+  plan_.stream_ = policy.stream && !scatters;
   if (direct) {
     plan_.prefetch_bytes_ = policy.prefetch_bytes;
     plan_.prefetch_rows_ = policy.prefetch_rows;
   }
-  if (!direct && !policy.pack) {
+  if (!direct && !plan_.pack_) {
     SetStagedBlocks(row_axis, col_axis);
   } else {
-    SetBlocks(policy.block_rows, policy.block_cols, policy.pack ? 1 : kMinBlock);
+    SetBlocks(policy.block_rows, policy.block_cols, plan_.pack_ ? 1 : kMinBlock);
   }
-  return true;
 }
 
 void PlanBuilder::SetStagedBlocks(const Axis& row_axis, const Axis& col_axis) {

@@ -9,11 +9,11 @@
 
 namespace engine::tensor {
 
-// The elements of a strided layout, in elements, whose first is at `data`.
+// Elements of a strided layout.
 struct SourceElements {
-  DataType dtype;
-  Strides strides;
-  const void* data;
+  DataType dtype;    // of each element
+  Strides strides;   // in elements, one per axis of the destination's shape
+  const void* data;  // the first logical element
 };
 
 // Writes each element of `source`, converted to `dtype`, to the layout of `strides` whose first

@@ -23,6 +23,10 @@ class PlanBuilder {
   [[nodiscard]] bool BuildTable(const Layout& layout);
   // False when the matrices are too small to be worth it.
   [[nodiscard]] bool BuildTranspose(const Layout& layout, int src_inner);
+  // The blocks of a transpose and what goes with them, by policy; the axes are the innermost ones of
+  // its rows and columns.
+  void SetTransposeBlocks(const Axis& row_axis, const Axis& col_axis, const Layout& layout,
+                          bool rows_line_aligned);
   // Blocks that fit the scratch memory.
   void SetStagedBlocks(const Axis& row_axis, const Axis& col_axis);
   // Cuts rows and columns into blocks of the given sizes and counts the units; a last block takes
