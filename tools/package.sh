@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# package.sh archives | fetched
+# package.sh archives | fetched | sizes
 #
 #   archives  Writes the .deb and the .tar.gz of a release build into build/package, unpacks each into
 #             a scratch folder, and builds and runs the consumer project of tests/package against it.
 #   fetched   Builds the library and some of its tests with ENGINE_FETCH_DEPS and nothing but the
 #             dependencies' sources: Debian's source packages, which take the place of the downloads.
+#   sizes     Builds the library alone from scratch, a release build without a compiler cache, and says
+#             how long that took, what each archive holds and what the README's program weighs.
 #
 # Run by `./dev package`, which installs what this needs.
 set -euo pipefail
@@ -94,10 +96,44 @@ fetched() {
   ctest --test-dir "$out/build" -R '^(core_status|tensor|tensor_copy_cast|safetensors)\.[A-Z]'
 }
 
+# program <prefix> <file> [compiler arguments]: the README's program, linked with the installed package.
+program() {
+  local prefix=$1 file=$2 package
+  shift 2
+  package=$(PKG_CONFIG_PATH=$(dirname "$prefix"/lib/*/pkgconfig/engine_tensor.pc) \
+    pkg-config --cflags --libs engine_tensor)
+  # The package's flags are words.
+  # shellcheck disable=SC2086
+  "${CXX:-c++}" -std=c++20 -O2 "$@" examples/first_program/main.cpp -o "$file" $package
+  "$file" >/dev/null
+  stat -c %s "$file"
+}
+
+sizes() {
+  local out=$PWD/build/sizes started archive text data bss
+  rm -rf "$out"
+  mkdir -p "$out"
+  export CCACHE_DISABLE=1
+  quietly "$out/log" cmake --preset package -B "$out/build"
+  started=$SECONDS
+  quietly "$out/log" cmake --build "$out/build"
+  say "the library alone, built from scratch: $((SECONDS - started)) s with $(nproc) processors"
+  quietly "$out/log" cmake --install "$out/build" --prefix "$out/prefix"
+  printf '| Archive | File, KiB | Code and constants, KiB | Variables, bytes |\n|---|---|---|---|\n'
+  for archive in "$out"/prefix/lib/*/libengine_*.a; do
+    read -r text data bss < <(size --totals "$archive" | awk 'END { print $1, $2, $3 }')
+    printf '| %s | %d | %d | %d |\n' "$(basename "$archive")" $(($(stat -c %s "$archive") / 1024)) \
+      $(((text + 1023) / 1024)) $((data + bss))
+  done
+  printf '\nThe program of the README: %d bytes; stripped %d; with -Wl,--gc-sections %d\n' \
+    "$(program "$out/prefix" "$out/plain")" "$(program "$out/prefix" "$out/stripped" -s)" \
+    "$(program "$out/prefix" "$out/collected" -s -ffunction-sections -fdata-sections -Wl,--gc-sections)"
+}
+
 case ${1:-} in
-  archives | fetched) "$1" ;;
+  archives | fetched | sizes) "$1" ;;
   *)
-    printf 'usage: package.sh archives | fetched\n' >&2
+    printf 'usage: package.sh archives | fetched | sizes\n' >&2
     exit 2
     ;;
 esac
