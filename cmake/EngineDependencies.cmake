@@ -5,13 +5,17 @@
 include(FetchContent)
 
 # engine_dependency(<package> TARGET <target> DEBIAN <package> REPOSITORY <git url> TAG <tag>
-#                   [SETTINGS <var=value>...])
+#                   [PKG_CONFIG <name>] [SETTINGS <var=value>...])
 #
-# Records which package provides the target's namespace, for the installed package's configuration.
+# Records which package provides the target's namespace, for the installed package's configuration;
+# and for pkg-config and Debian, what they call it. In PKG_CONFIG, {} stands for the target's name
+# without its namespace.
 function(engine_dependency package)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TARGET;DEBIAN;REPOSITORY;TAG" "SETTINGS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TARGET;DEBIAN;REPOSITORY;TAG;PKG_CONFIG" "SETTINGS")
   string(REGEX REPLACE "::.*" "" namespace "${ARG_TARGET}")
   set_property(GLOBAL PROPERTY ENGINE_PACKAGE_OF_${namespace} ${package})
+  set_property(GLOBAL PROPERTY ENGINE_PKG_CONFIG_OF_${namespace} "${ARG_PKG_CONFIG}")
+  set_property(GLOBAL PROPERTY ENGINE_DEBIAN_OF_${namespace} ${ARG_DEBIAN})
   if(TARGET ${ARG_TARGET})
     return()
   endif()
@@ -30,11 +34,16 @@ function(engine_dependency package)
     string(REGEX MATCH "^([^=]+)=(.*)$" _ "${setting}")
     set(${CMAKE_MATCH_1} "${CMAKE_MATCH_2}")
   endforeach()
+  # So that the settings hold, whether the project declares them by option() or as cache variables.
   set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)
+  set(CMAKE_POLICY_DEFAULT_CMP0126 NEW)
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-  FetchContent_Declare(${package} GIT_REPOSITORY ${ARG_REPOSITORY} GIT_TAG ${ARG_TAG}
+  # By the repository's name, as is common, so that declarations are shared. Not by the package's:
+  # GTest would define gtest_SOURCE_DIR, which is a variable of that project.
+  cmake_path(GET ARG_REPOSITORY STEM content)
+  FetchContent_Declare(${content} GIT_REPOSITORY ${ARG_REPOSITORY} GIT_TAG ${ARG_TAG}
                        GIT_SHALLOW ON)
-  FetchContent_MakeAvailable(${package})
+  FetchContent_MakeAvailable(${content})
   # Some projects name their target without the namespace that their package config gives it.
   string(REGEX REPLACE ".*::" "" plain "${ARG_TARGET}")
   if(TARGET ${plain} AND NOT TARGET ${ARG_TARGET})
@@ -49,6 +58,7 @@ engine_dependency(
   absl
   TARGET absl::statusor
   DEBIAN libabsl-dev
+  PKG_CONFIG absl_{}
   REPOSITORY https://github.com/abseil/abseil-cpp.git
   TAG 20240116.2
   SETTINGS ABSL_PROPAGATE_CXX_STD=ON ABSL_ENABLE_INSTALL=${ENGINE_INSTALL})
@@ -56,6 +66,7 @@ engine_dependency(
   fmt
   TARGET fmt::fmt
   DEBIAN libfmt-dev
+  PKG_CONFIG fmt
   REPOSITORY https://github.com/fmtlib/fmt.git
   TAG 9.1.0
   SETTINGS FMT_INSTALL=${ENGINE_INSTALL})
@@ -63,6 +74,7 @@ engine_dependency(
   hwy
   TARGET hwy::hwy
   DEBIAN libhwy-dev
+  PKG_CONFIG libhwy
   REPOSITORY https://github.com/google/highway.git
   TAG 1.0.3
   SETTINGS HWY_ENABLE_TESTS=OFF HWY_ENABLE_EXAMPLES=OFF HWY_ENABLE_CONTRIB=OFF

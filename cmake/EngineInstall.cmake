@@ -77,6 +77,52 @@ configure_package_config_file(
   INSTALL_DESTINATION "${package_dir}")
 install(FILES "${PROJECT_BINARY_DIR}/install/engine_tensorConfig.cmake"
               "${PROJECT_BINARY_DIR}/engine_tensorConfigVersion.cmake" DESTINATION "${package_dir}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# For builds without CMake: everything in one file. A linker looks into archives in the order given,
+# so the highest module comes first.
+set(libraries "")
+foreach(module IN LISTS modules)
+  get_target_property(type engine_${module} TYPE)
+  if(type STREQUAL "STATIC_LIBRARY")
+    list(PREPEND libraries "-lengine_${module}")
+  endif()
+endforeach()
+set(requires "")
+set(debian_requires "")
+foreach(external IN LISTS externals)
+  string(REGEX MATCH "^(.*)::(.*)$" _ "${external}")
+  set(name "${CMAKE_MATCH_2}")
+  get_property(pkg_config GLOBAL PROPERTY ENGINE_PKG_CONFIG_OF_${CMAKE_MATCH_1})
+  get_property(debian GLOBAL PROPERTY ENGINE_DEBIAN_OF_${CMAKE_MATCH_1})
+  string(REPLACE "{}" "${name}" pkg_config "${pkg_config}")
+  list(APPEND requires ${pkg_config})
+  list(APPEND debian_requires ${debian})
+endforeach()
+list(REMOVE_DUPLICATES requires)
+list(REMOVE_DUPLICATES debian_requires)
+list(JOIN libraries " " libraries)
+list(JOIN requires " " requires)
+set(pkg_config_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+string(REGEX REPLACE "[^/]+" ".." up "${pkg_config_dir}")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/engine_tensor.pc.in"
+               "${PROJECT_BINARY_DIR}/install/engine_tensor.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/install/engine_tensor.pc" DESTINATION "${pkg_config_dir}")
+
+# `cpack` writes a Debian package and a tar archive. Dependencies that are built along with us would
+# end up inside.
+if(PROJECT_IS_TOP_LEVEL AND all_imported)
+  list(JOIN debian_requires ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
+  set(CPACK_GENERATOR DEB TGZ)
+  set(CPACK_SYSTEM_NAME "${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
+  set(CPACK_DEBIAN_PACKAGE_NAME libengine-tensor-dev)
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+  set(CPACK_PACKAGE_CONTACT "The engine_tensor developers <engine-tensor@localhost>")
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  set(CPACK_STRIP_FILES OFF) # of archives strip would leave nothing to link
+  include(CPack)
+endif()
 
 # Views for debuggers: docs/design/debugging.md.
 install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/engine_tensor_gdb.py"

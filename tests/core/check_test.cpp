@@ -9,6 +9,7 @@
 #include <string>
 #include <type_traits>
 
+#include "testing/death_test_style.h"
 #include "testing/heap.h"
 
 namespace engine::core {
@@ -76,7 +77,7 @@ TEST(CheckTest, PassingCheckAllocatesNothing) {
 // The text on stderr: file, line, condition and, where given, the message.
 class CheckDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 
   static ::testing::Matcher<const std::string&> Prints(int line, const std::string& rest) {
     return ::testing::HasSubstr(fmt::format("check_test.cpp:{}: CHECK failed: {}\n", line, rest));

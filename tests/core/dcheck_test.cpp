@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "core/check.h"
+#include "testing/death_test_style.h"
 
 namespace engine::core {
 namespace {
@@ -31,7 +32,7 @@ static_assert(std::is_void_v<decltype(ENGINE_DCHECK(true))>);
 
 class DcheckDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST(DcheckTest, EvaluatesTheConditionOnlyWithoutNdebug) {

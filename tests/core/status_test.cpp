@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "testing/death_test_style.h"
 #include "testing/heap.h"
 #include "testing/status_matchers.h"
 
@@ -286,7 +287,7 @@ TEST(AssignOrReturnTest, AssignsThroughAnyLvalue) {
 // Reading an error's value ends loudly instead of reading garbage.
 class StatusOrDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(StatusOrDeathTest, DereferencingAnErrorAborts) {

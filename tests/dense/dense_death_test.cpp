@@ -3,13 +3,14 @@
 #include "dense/operations.h"
 #include "dense_test_util.h"
 #include "tensor/ops.h"
+#include "testing/death_test_style.h"
 
 namespace engine::dense {
 namespace {
 
 class DenseDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(DenseDeathTest, ConstructorsWithShapesThatAreNone) {

@@ -7,6 +7,7 @@
 #include "dense/output.h"
 #include "dense/reshape.h"
 #include "dense_test_util.h"
+#include "testing/death_test_style.h"
 
 namespace engine::dense {
 namespace {
@@ -124,7 +125,7 @@ TEST(DenseHeapTest, AdoptedBufferThatCannotBeSharedIsReleased) {
 // Copy construction and assignment have no Status to return.
 class DenseHeapDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(DenseHeapDeathTest, CopiesWithoutMemory) {

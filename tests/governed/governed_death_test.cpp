@@ -11,6 +11,7 @@
 #include "memory/allocator.h"
 #include "memory/buffer.h"
 #include "tensor/tensor.h"
+#include "testing/death_test_style.h"
 
 namespace engine::governed {
 namespace {
@@ -19,7 +20,7 @@ using Governed = GovernedTensor<float>;
 
 class GovernedDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(GovernedDeathTest, OperationsOnAnEmptyHandle) {

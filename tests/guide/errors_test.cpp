@@ -13,6 +13,7 @@
 #include "governed/governed_tensor.h"
 #include "tensor/ops.h"
 #include "testing/allocators.h"
+#include "testing/death_test_style.h"
 #include "testing/status_matchers.h"
 
 namespace {
@@ -130,7 +131,7 @@ TEST(ErrorsTest, HeadOf) {
 
 class ErrorsDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, engine::testing::kDeathTestStyle); }
 };
 
 TEST_F(ErrorsDeathTest, HeadOf) {

@@ -15,6 +15,7 @@
 
 #include "interop/dlpack_abi.h"
 #include "tensor/ops.h"
+#include "testing/death_test_style.h"
 #include "testing/heap.h"
 #include "testing/status_matchers.h"
 #include "testing/tensors.h"
@@ -418,7 +419,7 @@ TEST(DLPackHeapTest, OneAllocationEachWay) {
 
 class DLPackDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(DLPackDeathTest, NullHandles) {

@@ -11,6 +11,7 @@
 #include "interop/internal/npy_header.h"
 #include "interop/npy.h"
 #include "interop_test_util.h"
+#include "testing/death_test_style.h"
 #include "testing/status_matchers.h"
 
 namespace engine::npy {
@@ -257,7 +258,7 @@ TEST(NpyPrefixTest, PadsAWholeBlockAtABoundary) {
 
 class NpyHeaderDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(NpyHeaderDeathTest, VersionThatIsNone) {

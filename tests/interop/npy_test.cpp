@@ -15,6 +15,7 @@
 #include "data/npy_reference_files.h"
 #include "interop_test_util.h"
 #include "tensor/ops.h"
+#include "testing/death_test_style.h"
 #include "testing/status_matchers.h"
 #include "testing/tensors.h"
 
@@ -263,7 +264,7 @@ TEST(NpyLoadTest, TheTensorKeepsTheBytes) {
 
 class NpyDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(NpyDeathTest, Buffers) {

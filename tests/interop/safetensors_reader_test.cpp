@@ -17,6 +17,7 @@
 #include "tensor/half.h"
 #include "tensor/ops.h"
 #include "testing/allocators.h"
+#include "testing/death_test_style.h"
 #include "testing/guarded_memory.h"
 #include "testing/status_matchers.h"
 
@@ -354,7 +355,7 @@ TEST(SafetensorsOpenTest, NoReadBehindTheBuffer) {
 
 class SafetensorsReaderDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(SafetensorsReaderDeathTest, BufferMustExistOnTheCpu) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "testing/death_test_style.h"
+
 namespace engine::safetensors::internal {
 namespace {
 
@@ -22,7 +24,7 @@ TEST(FormatTest, NamesOfDTypes) {
 
 class FormatDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(FormatDeathTest, ReservedDTypesHaveNoName) {

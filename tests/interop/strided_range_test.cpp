@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "testing/death_test_style.h"
 #include "testing/status_matchers.h"
 #include "testing/tensors.h"
 
@@ -110,7 +111,7 @@ TEST(StridedRangeTest, AnotherDType) {
 
 class StridedRangeDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(StridedRangeDeathTest, Index) {

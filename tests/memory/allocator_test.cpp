@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "testing/death_test_style.h"
 #include "testing/status_matchers.h"
 
 namespace engine::memory {
@@ -284,7 +285,7 @@ TEST(DefaultCpuAllocatorTest, IsOneInstanceForTheProcess) {
 // Alignments are constants of the caller's source: a wrong one is a programmer error.
 class AllocatorDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 // P47: zero and numbers that are not powers of two, whatever the size.

@@ -13,6 +13,7 @@
 #include "core/status.h"
 #include "memory/allocator.h"
 #include "testing/allocators.h"
+#include "testing/death_test_style.h"
 #include "testing/status_matchers.h"
 
 namespace engine::memory {
@@ -310,7 +311,7 @@ TEST(ShareBufferTest, EveryAllocationIsDeletedOnce) {
 // The constructor's preconditions.
 class BufferDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
   char byte_ = 0;
 };
 

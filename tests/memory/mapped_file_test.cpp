@@ -24,6 +24,7 @@
 #include "core/check.h"
 #include "core/status.h"
 #include "test_files.h"
+#include "testing/death_test_style.h"
 #include "testing/fault.h"
 #include "testing/status_matchers.h"
 
@@ -355,7 +356,7 @@ TEST_F(MappedFileTest, ReplacingOrRemovingTheNameLeavesTheFileIntact) {
 // Programmer errors on a mapped file.
 class MappedFileDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
   MemoryFile memory_file_{100};
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "test_files.h"
+#include "testing/death_test_style.h"
 #include "testing/fault.h"
 #include "testing/status_matchers.h"
 
@@ -103,7 +104,7 @@ TEST(PageAllocatorTest, AbsurdRequests) {
 
 class PageAllocatorDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(PageAllocatorDeathTest, Alignments) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "testing/death_test_style.h"
 #include "testing/status_matchers.h"
 
 namespace engine::memory {
@@ -99,7 +100,7 @@ TEST(PmrAllocatorTest, BadAllocIsOutOfMemory) {
 
 class PmrAllocatorDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(PmrAllocatorDeathTest, Arguments) {

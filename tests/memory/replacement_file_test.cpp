@@ -16,6 +16,7 @@
 
 #include "memory/byte_sink.h"
 #include "test_files.h"
+#include "testing/death_test_style.h"
 #include "testing/status_matchers.h"
 
 namespace engine::memory {
@@ -168,7 +169,7 @@ TEST(MemorySinkTest, AppendsFrontToBack) {
 
 class MemorySinkDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(MemorySinkDeathTest, BeyondTheEnd) {

@@ -8,6 +8,7 @@
 #include "memory/buffer.h"
 #include "test_files.h"
 #include "testing/allocators.h"
+#include "testing/death_test_style.h"
 #include "testing/fault.h"
 #include "testing/guarded_memory.h"
 #include "testing/status_matchers.h"
@@ -62,7 +63,7 @@ TEST(GuardedMemoryTest, IsWholePagesAndWritable) {
 
 // The kernel's signal ends these, so there is no message of ours to match.
 TEST(GuardedMemoryDeathTest, FaultsOnBothSides) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle);
   const GuardedMemory memory(100);
   const auto* const begin = reinterpret_cast<const volatile char*>(memory.begin());
   const auto* const end = reinterpret_cast<const volatile char*>(memory.end());

@@ -16,6 +16,7 @@
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
 #include "testing/copy_plan_trial.h"
+#include "testing/death_test_style.h"
 #include "testing/fp_mode.h"
 #include "testing/random_layout.h"
 #include "testing/reference.h"
@@ -329,7 +330,7 @@ TEST(CopyPlanTest, SourcesThatRunBackwards) {
 
 class CopyPlanDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(CopyPlanDeathTest, MakeChecksThePairAndTheRanks) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "strided/layout.h"
+#include "testing/death_test_style.h"
 #include "testing/fp_mode.h"
 #include "testing/guarded_memory.h"
 #include "testing/reference.h"
@@ -189,7 +190,7 @@ TEST(DequantizeTest, TheHostsFloatingPointModeDoesNotMatter) {
 
 class DequantizeDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(DequantizeDeathTest, OtherDTypesAndScales) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensor/shape.h"
+#include "testing/death_test_style.h"
 #include "testing/random_layout.h"
 #include "testing/reference.h"
 
@@ -259,7 +260,7 @@ TEST(OffsetOfTest, AppliesTheStrides) {
 
 class LayoutDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(LayoutDeathTest, NormalizeLayoutChecksTheRanks) {

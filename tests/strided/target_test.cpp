@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "testing/death_test_style.h"
+
 namespace engine::strided {
 namespace {
 
@@ -18,11 +20,19 @@ TEST(TargetTest, TheActiveTargetIsASupportedOne) {
   EXPECT_NE(std::find(targets.begin(), targets.end(), ActiveTarget()), targets.end());
 }
 
+#ifdef __aarch64__
+// Part of the architecture, so never missing.
+TEST(TargetTest, NeonIsTheBestTargetAndActive) {
+  EXPECT_EQ(SupportedTargets().front(), "neon");
+  EXPECT_EQ(ActiveTarget(), "neon");
+}
+#endif
+
 // A fresh process each, in which nothing has asked for the target before ENGINE_CPU is set: the
 // choice is made once.
 class TargetDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 
   // Exits with 0 when the active target under ENGINE_CPU=`value` is `name`, or the best where that
   // is empty.

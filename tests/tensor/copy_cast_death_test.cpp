@@ -6,6 +6,7 @@
 #include "tensor/dtype.h"
 #include "tensor/ops.h"
 #include "tensor/tensor.h"
+#include "testing/death_test_style.h"
 #include "testing/tensors.h"
 
 namespace engine::tensor {
@@ -14,7 +15,7 @@ namespace {
 // An undefined handle is a bug in the caller, whatever the other argument is.
 class CopyCastDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 
   const Tensor undefined_{};
   const Tensor scalar_ = testing::Counting({}, DataType::kFloat32);

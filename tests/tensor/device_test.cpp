@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "core/status.h"
+#include "testing/death_test_style.h"
 #include "testing/status_matchers.h"
 
 namespace engine::tensor {
@@ -152,7 +153,7 @@ TEST(DeviceParseTest, StopsAtTheEndOfTheView) {
 // The invariants are the caller's to keep: index >= 0, and 0 on the CPU.
 class DeviceDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(DeviceDeathTest, CpuWithAnIndex) {

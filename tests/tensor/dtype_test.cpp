@@ -15,6 +15,7 @@
 
 #include "core/status.h"
 #include "tensor/half.h"
+#include "testing/death_test_style.h"
 #include "testing/status_matchers.h"
 
 namespace engine::tensor {
@@ -182,7 +183,7 @@ static_assert(!MappedElement<std::byte>);
 // Programmer errors: a width in bytes of a narrower dtype, and values that are no enumerator.
 class DataTypeDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(DataTypeDeathTest, ItemsizeOfSubByte) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "testing/death_test_style.h"
 #include "testing/status_matchers.h"
 #include "testing/tensors.h"
 
@@ -90,7 +91,7 @@ TEST(ElementWriterTest, TheSinksErrorStops) {
 
 class ElementWriterDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(ElementWriterDeathTest, Undefined) {

@@ -5,6 +5,7 @@
 #include "ops_test_util.h"
 #include "tensor/ops.h"
 #include "tensor/scalar.h"
+#include "testing/death_test_style.h"
 
 namespace engine::tensor::ops {
 namespace {
@@ -15,7 +16,7 @@ using enum DataType;
 // Programmer errors abort with a message that names the operation.
 class OpsDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 
   const Tensor tensor_ = testing::PoisonedTensor({2}, kFloat32);
 };

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "testing/death_test_style.h"
 #include "testing/heap.h"
 #include "testing/status_matchers.h"
 
@@ -315,7 +316,7 @@ TEST(ShapeHeapTest, NothingAllocates) {
 // What FromDims reports is a programmer error in a literal; so are indices out of range.
 class ShapeDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(ShapeDeathTest, InvalidLiterals) {
@@ -351,7 +352,7 @@ TEST_F(ShapeDeathTest, IsContiguousOfDifferentRanks) {
 
 class DimVectorDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(DimVectorDeathTest, IndexOutOfRange) {

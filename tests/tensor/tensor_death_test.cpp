@@ -12,6 +12,7 @@
 #include "tensor/half.h"
 #include "tensor/tensor.h"
 #include "tensor_test_support.h"
+#include "testing/death_test_style.h"
 
 namespace engine::tensor {
 namespace {
@@ -21,7 +22,7 @@ using ::testing::HasSubstr;
 
 class TensorDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 // Views and data access on an undefined handle, default-constructed or moved-from.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "memory/allocator.h"
+#include "testing/death_test_style.h"
 #include "testing/status_matchers.h"
 #include "testing/tensors.h"
 #include "wire/tensor_message.h"
@@ -26,7 +27,7 @@ class CudaAllocator final : public memory::Allocator {
 
 class TensorMessageDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
 };
 
 TEST_F(TensorMessageDeathTest, DecodeOfNoBuffer) {
