@@ -62,9 +62,9 @@ core::StatusOr<Buffer> CpuAllocator::Allocate(std::size_t bytes, std::size_t ali
 core::StatusOr<Buffer> CpuAllocator::AllocateZeroed(std::size_t bytes, std::size_t alignment) {
   CheckAlignment(alignment);
   if (bytes == 0) return Buffer(nullptr, 0, device(), FreeHostMemory);
-  // There is no aligned calloc: take enough to move on to the next aligned address.
-  const std::size_t padding = alignment - std::min(alignment, alignof(std::max_align_t));
-  const std::optional<std::size_t> padded = PaddedSize(bytes, padding);
+  // There is no aligned calloc: take enough to move on to the next aligned address, from any. Heaps
+  // other than glibc's align blocks of a few bytes to less than alignof(std::max_align_t).
+  const std::optional<std::size_t> padded = PaddedSize(bytes, alignment - 1);
   void* const block = padded.has_value() ? std::calloc(1, *padded) : nullptr;
   if (block == nullptr) return core::OutOfMemoryError("{} bytes aligned to {}", bytes, alignment);
   const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(block) & (alignment - 1);
