@@ -36,6 +36,11 @@ core::StatusOr<Buffer> Allocator::AllocateZeroed(std::size_t bytes, std::size_t 
   ENGINE_CHECK(device().is_cpu(), "AllocateZeroed: the allocator for {} has to override it",
                device());
   ENGINE_ASSIGN_OR_RETURN(Buffer buffer, Allocate(bytes, alignment));
+  // Callers check what an allocator returned, but the zeros are written before they can.
+  ENGINE_CHECK(buffer.size_bytes() >= bytes, "AllocateZeroed: Allocate returned {} bytes for {}",
+               buffer.size_bytes(), bytes);
+  ENGINE_CHECK(buffer.device().is_cpu(), "AllocateZeroed: Allocate returned a buffer on {}",
+               buffer.device());
   if (bytes > 0) std::memset(buffer.data(), 0, bytes);
   return buffer;
 }
