@@ -2,7 +2,7 @@
 // Layer 3. For tests of code that takes a memory::Allocator; every byte is written several times.
 //
 //   engine::testing::RedzoneAllocator allocator;
-//   const auto tensor = Tensor::empty(shape, dtype, &allocator);
+//   const auto tensor = Tensor::empty(shape, dtype, Device::Cpu(), &allocator);
 //   ...                      // an overrun aborts, at the latest when the buffer is freed
 //   EXPECT_EQ(allocator.live_buffers(), 0);
 #ifndef ENGINE_TESTING_REDZONE_ALLOCATOR_H_
