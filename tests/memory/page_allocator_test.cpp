@@ -93,6 +93,19 @@ TEST(PageAllocatorTest, FirstTouch) {
   EXPECT_EQ(ResidentPages(touched.data(), kBytes), kBytes / PageBytes());
 }
 
+// Zeros are what fresh pages hold: asking for them must not place the pages.
+TEST(PageAllocatorTest, ZeroedMemoryIsNotTouched) {
+  constexpr std::size_t kBytes = 64 * 4096;
+  PageAllocator later;
+  ENGINE_ASSERT_OK_AND_ASSIGN(const Buffer untouched, later.AllocateZeroed(kBytes, 64));
+  EXPECT_EQ(ResidentPages(untouched.data(), kBytes), 0U);
+  EXPECT_EQ(static_cast<const unsigned char*>(untouched.data())[kBytes / 2], 0);
+  PageAllocator now({.touch_now = true});
+  ENGINE_ASSERT_OK_AND_ASSIGN(const Buffer touched, now.AllocateZeroed(kBytes, 64));
+  EXPECT_EQ(ResidentPages(touched.data(), kBytes), kBytes / PageBytes());
+  EXPECT_THAT(now.AllocateZeroed(SIZE_MAX, 64), StatusIs(core::kOutOfMemory));
+}
+
 TEST(PageAllocatorTest, ZeroBytes) {
   PageAllocator allocator;
   ENGINE_ASSERT_OK_AND_ASSIGN(const Buffer buffer, allocator.Allocate(0, 64));
