@@ -76,7 +76,7 @@ class JsonPool {
   // Drops the keys of the innermost open object, unless one of them appears twice: that is returned.
   [[nodiscard]] std::optional<Piece> CloseObject();
   // When all objects are closed: gives back the memory that keys took.
-  void ReleaseKeys() { keys_ = {}; }
+  void ReleaseKeys() { keys_ = std::vector<Piece>(); }  // `= {}` would keep it
 
  private:
   std::string pool_;
