@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "governed/governed_tensor.h"
@@ -66,7 +67,12 @@ class BadAllocator final : public memory::Allocator {
  public:
   explicit BadAllocator(tensor::Device device) : device_(device) {}
   core::StatusOr<memory::Buffer> Allocate(std::size_t bytes, std::size_t alignment) override {
-    return memory::DefaultCpuAllocator()->Allocate(bytes / 2, alignment);
+    ENGINE_ASSIGN_OR_RETURN(memory::Buffer whole,
+                            memory::DefaultCpuAllocator()->Allocate(bytes, alignment));
+    // AllocateZeroed writes what it asked for, before anybody can see that it is called less.
+    void* const data = whole.data();
+    return memory::Buffer(data, bytes / 2, device_,
+                          [owner = std::make_shared<memory::Buffer>(std::move(whole))](void*) {});
   }
   tensor::Device device() const override { return device_; }
 
