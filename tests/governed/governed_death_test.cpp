@@ -11,8 +11,10 @@
 #include "governed_test_util.h"
 #include "memory/allocator.h"
 #include "memory/buffer.h"
+#include "tensor/dtype.h"
 #include "tensor/tensor.h"
 #include "testing/death_test_style.h"
+#include "testing/tensors.h"
 
 namespace engine::governed {
 namespace {
@@ -84,7 +86,9 @@ TEST_F(GovernedDeathTest, Allocators) {
   BadAllocator cuda(tensor::Device::Cuda(0));
   EXPECT_DEATH(static_cast<void>(Governed::Alloc({2}, &cuda)), "the allocator serves cuda:0");
   BadAllocator small(tensor::Device::Cpu());
-  EXPECT_DEATH(static_cast<void>(Governed::Alloc({2}, &small)),
+  EXPECT_DEATH(static_cast<void>(Governed::Alloc({2}, &small)), "returned 4 bytes for 8");
+  const tensor::Tensor two = testing::Counting({2}, tensor::DataType::kFloat32);
+  EXPECT_DEATH(static_cast<void>(Governed::FromTensor(two, &small)),
                "returned 4 bytes, 8 were asked for");
 }
 
