@@ -46,7 +46,6 @@ class Report {
   void AddFault(std::string fault);
 
   [[nodiscard]] bool has_faults() const { return !faults_.empty(); }
-  [[nodiscard]] bool has_rows() const { return !rows_.empty(); }
 
   // Writes options.json_path, if there is one.
   [[nodiscard]] core::Status Write() const;

@@ -37,6 +37,9 @@ constexpr double kTooSlow = 1e9;
 
 constexpr std::int64_t kL2Bytes = std::int64_t{256} << 10;
 
+// What --quick takes for the last-level cache where the kernel does not describe the caches.
+constexpr std::int64_t kUsualLastLevel = std::int64_t{32} << 20;
+
 // A dense cast of about so many bytes read plus written.
 Case DenseCast(std::string_view prefix, std::string_view src, std::string_view dst,
                std::string_view size, std::int64_t bytes) {
@@ -85,7 +88,8 @@ core::StatusOr<std::vector<Item>> SelectItems(const Options& options) {
     }
     AddGenerated(items);
   }
-  const std::int64_t limit = std::max(CacheBytes(2), CacheBytes(3));
+  std::int64_t limit = std::max(CacheBytes(2), CacheBytes(3));
+  if (limit == 0) limit = kUsualLastLevel;
   std::erase_if(items, [&](const Item& item) {
     return !options.Selects(item.layout.label()) ||
            (options.quick && item.layout.total_bytes() > limit);

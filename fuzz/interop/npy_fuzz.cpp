@@ -13,21 +13,13 @@
 #include "interop/npy.h"
 #include "memory/buffer.h"
 #include "tensor/ops.h"
+#include "testing/exact_buffer.h"
 
 namespace engine::npy {
 namespace {
 
-// An allocation of exactly these bytes, so that the sanitizer sees its end.
-std::shared_ptr<memory::Buffer> BufferOf(const std::uint8_t* bytes, std::size_t size) {
-  auto* const data = size == 0 ? nullptr : new std::uint8_t[size];
-  if (size > 0) std::memcpy(data, bytes, size);
-  return std::make_shared<memory::Buffer>(data, size, tensor::Device::Cpu(), [](void* pointer) {
-    delete[] static_cast<std::uint8_t*>(pointer);
-  });
-}
-
 void Check(const std::uint8_t* bytes, std::size_t size) {
-  const core::StatusOr<tensor::Tensor> tensor = FromBuffer(BufferOf(bytes, size));
+  const core::StatusOr<tensor::Tensor> tensor = FromBuffer(testing::ExactBufferOf({bytes, size}));
   if (!tensor.ok()) return;
   ENGINE_CHECK(tensor->nbytes() <= size);
   if (tensor->numel() <= 256) (void)tensor::ops::to_string(*tensor);

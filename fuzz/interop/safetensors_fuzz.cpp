@@ -13,18 +13,10 @@
 #include "interop/safetensors.h"
 #include "memory/buffer.h"
 #include "tensor/ops.h"
+#include "testing/exact_buffer.h"
 
 namespace engine::safetensors {
 namespace {
-
-// An allocation of exactly these bytes, so that the sanitizer sees its end.
-std::shared_ptr<memory::Buffer> BufferOf(const std::uint8_t* bytes, std::size_t size) {
-  auto* const data = size == 0 ? nullptr : new std::uint8_t[size];
-  if (size > 0) std::memcpy(data, bytes, size);
-  return std::make_shared<memory::Buffer>(data, size, tensor::Device::Cpu(), [](void* pointer) {
-    delete[] static_cast<std::uint8_t*>(pointer);
-  });
-}
 
 // Every tensor that has a dtype and a rank of ours.
 std::vector<NamedTensor> FetchAll(const File& file) {
@@ -63,7 +55,7 @@ void CheckRoundTrip(const File& file) {
 }
 
 void Check(const std::uint8_t* bytes, std::size_t size) {
-  const core::StatusOr<File> file = File::FromBuffer(BufferOf(bytes, size));
+  const core::StatusOr<File> file = File::FromBuffer(testing::ExactBufferOf({bytes, size}));
   if (file.ok()) CheckRoundTrip(*file);
 }
 

@@ -22,6 +22,7 @@
 #include "strided/dequantize.h"
 #include "strided/layout.h"
 #include "tensor/tensor.h"
+#include "testing/exact_buffer.h"
 #include "wire/tensor_message.h"
 
 namespace engine::wire {
@@ -40,15 +41,6 @@ void NoteFree(const volatile void* /*pointer*/) {}
 
 [[maybe_unused]] const int hooks_installed =
     __sanitizer_install_malloc_and_free_hooks(NoteAllocation, NoteFree);
-
-// An allocation of exactly these bytes, so that the sanitizer sees its end.
-std::shared_ptr<memory::Buffer> BufferOf(std::span<const std::uint8_t> bytes) {
-  auto* const data = bytes.empty() ? nullptr : new std::uint8_t[bytes.size()];
-  if (!bytes.empty()) std::memcpy(data, bytes.data(), bytes.size());
-  return std::make_shared<memory::Buffer>(
-      data, bytes.size(), tensor::Device::Cpu(),
-      [](void* pointer) { delete[] static_cast<std::uint8_t*>(pointer); });
-}
 
 std::vector<std::uint8_t> Encode(const TensorMessage& message) {
   std::vector<std::uint8_t> bytes(message.get_serialized_size());
@@ -121,7 +113,7 @@ void CheckTensor(const TensorMessage& message, const tensor::Tensor& tensor) {
     if (!sent.ok()) continue;
     ENGINE_CHECK(sent->size() <= message.size());
     TensorMessage received;
-    ENGINE_CHECK(received.Decode(BufferOf(Encode(*sent))).ok());
+    ENGINE_CHECK(received.Decode(testing::ExactBufferOf(Encode(*sent))).ok());
     const core::StatusOr<tensor::Tensor> back = received.ToTensor();
     ENGINE_CHECK(back.ok(), "{}", back.status().ToString());
     ENGINE_CHECK(back->shape() == tensor.shape() && back->dtype() == tensor.dtype());
@@ -131,7 +123,7 @@ void CheckTensor(const TensorMessage& message, const tensor::Tensor& tensor) {
 }
 
 void Check(std::span<const std::uint8_t> bytes) {
-  const std::shared_ptr<memory::Buffer> buffer = BufferOf(bytes);
+  const std::shared_ptr<memory::Buffer> buffer = testing::ExactBufferOf(bytes);
   largest_allocation = 0;
   TensorMessage message;
   const core::Status status = message.Decode(buffer);

@@ -34,7 +34,8 @@ class EngineTensorConan(ConanFile):
         self.version = re.search(r"^ +VERSION ([0-9.]+)$", project, re.M)[1]
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "src/*", "benchmarks/compare/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "src/*", "benchmarks/compare/*",
+                        "tools/gdb/*", "tools/natvis/*"):
             copy(self, pattern, self._checkout, self.export_sources_folder)
 
     def requirements(self):

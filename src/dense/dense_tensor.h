@@ -208,8 +208,9 @@ class DenseTensor {
 
   // Takes over memory that holds elements already, from its first byte on.
   //   Errors   InvalidArgument: extents or strides as Create's, fewer bytes than they reach,
-  //            read-only, not aligned for T, or a bool whose byte is neither 0 nor 1. Unimplemented:
-  //            not on the cpu. The buffer stays with the caller, except on kOutOfMemory.
+  //            read-only, elements that are not aligned for T, or a bool whose byte is neither 0
+  //            nor 1. Unimplemented: not on the cpu. The buffer stays with the caller, except on
+  //            kOutOfMemory.
   [[nodiscard]] static core::StatusOr<DenseTensor> Adopt(
       memory::Buffer&& buffer, const Extents<Rank>& extents) requires kCanonical {
     ENGINE_ASSIGN_OR_RETURN(const Mapping mapping,

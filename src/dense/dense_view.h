@@ -35,7 +35,7 @@ struct TensorRequest {
   LayoutKind layout;
 };
 
-// The address of the first element, when the tensor is as requested.
+// The address of the first element, null when there is none, when the tensor is as requested.
 //   Errors   Unimplemented: not on the cpu. InvalidArgument: another dtype or rank, read-only
 //            storage where it is to be written, a misaligned address, other strides than the layout
 //            has, or a bool tensor with a byte that is neither 0 nor 1.
@@ -132,10 +132,10 @@ class DenseView {
   }
 
   // The elements of a Tensor, which has to outlive the view: hence lvalues only.
-  //   Errors   InvalidArgument: another dtype or rank, an address that is not aligned for T,
-  //            strides that the layout does not have (Strided takes any), read-only storage unless
-  //            T is const, or a bool element whose byte is neither 0 nor 1 (it would be no bool).
-  //            Unimplemented: a CUDA tensor.
+  //   Errors   InvalidArgument: another dtype or rank, elements at an address that is not aligned
+  //            for T, strides that the layout does not have (Strided takes any), read-only storage
+  //            unless T is const, or a bool element whose byte is neither 0 nor 1 (it would be no
+  //            bool). Unimplemented: a CUDA tensor.
   //   CHECKs   the tensor is defined.
   [[nodiscard]] static core::StatusOr<DenseView> Of(const tensor::Tensor& tensor) {
     ENGINE_ASSIGN_OR_RETURN(void* const data,

@@ -161,7 +161,9 @@ class EyeTensor : public internal::GeneratedShape<Rank> {
     if constexpr (Rank >= 2) {
       const Extents<Rank>& extents = this->extents();
       const std::int64_t count = *std::min_element(extents.begin(), extents.end());
-      // The stride of an axis that never advances may be anything, beyond what a sum holds too.
+      // Without elements the strides mean nothing, and on an axis that never advances neither: they
+      // may exceed what a sum holds.
+      if (count == 0) return;
       std::int64_t step = 0;
       for (std::size_t axis = 0; axis < Rank; ++axis) {
         if (extents[axis] > 1) step += destination.strides()[axis];

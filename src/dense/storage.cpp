@@ -31,9 +31,11 @@ core::StatusOr<std::shared_ptr<memory::Buffer>> AdoptBuffer(memory::Buffer& buff
         "{}: shape {} with strides {} of {} does not fit the buffer of {} bytes (tensor.adopt)",
         kOperation, shape, strides, request.dtype, buffer.size_bytes());
   }
-  ENGINE_RETURN_IF_ERROR(RequireAccess(kOperation, buffer.data(), buffer.is_read_only(), request));
+  // Without elements the address does not matter.
+  const void* const data = reach > 0 ? buffer.data() : nullptr;
+  ENGINE_RETURN_IF_ERROR(RequireAccess(kOperation, data, buffer.is_read_only(), request));
   if (request.dtype == tensor::DataType::kBool) {
-    ENGINE_RETURN_IF_ERROR(RequireBools(kOperation, buffer.data(), shape, strides));
+    ENGINE_RETURN_IF_ERROR(RequireBools(kOperation, data, shape, strides));
   }
   return memory::ShareBuffer(std::move(buffer));
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <optional>
 
 #include "core/checked_math.h"
@@ -18,6 +17,7 @@ using tensor::DimVector;
 using tensor::kMaxRank;
 using tensor::Shape;
 using tensor::Strides;
+using enum tensor::StorageInitialization;
 
 // A cache line, and the widest vector of today's x86-64; as Tensor::empty.
 constexpr std::size_t kStorageAlignment = 64;
@@ -170,7 +170,8 @@ core::Status GovernedHandle::Materialize(memory::Allocator* allocator) {
   CheckDefined("Materialize");
   const Strides canonical = tensor::RowMajorStrides(shape_);
   if (strides_ == canonical && owns_storage()) return core::OkStatus();
-  ENGINE_ASSIGN_OR_RETURN(SharedStorage fresh, NewStorage(shape_.numel(), allocator));
+  ENGINE_ASSIGN_OR_RETURN(SharedStorage fresh,
+                          NewStorage(shape_.numel(), allocator, kUninitialized));
   CopyElements(dtype_, shape_, fresh.data(), canonical, first(), strides_);
   strides_ = canonical;
   Exchange(std::move(fresh));
@@ -189,8 +190,7 @@ core::StatusOr<tensor::Tensor> GovernedHandle::AsTensor() const {
 core::Status GovernedHandle::Allocate(std::span<const std::int64_t> dims,
                                       memory::Allocator* allocator) {
   ENGINE_ASSIGN_OR_RETURN(const Shape shape, ShapeOf("Alloc", dims, Failure::kOutOfMemory));
-  ENGINE_ASSIGN_OR_RETURN(storage_, NewStorage(shape.numel(), allocator));
-  std::memset(storage_.data(), 0, storage_.size_bytes());  // zero in every dtype
+  ENGINE_ASSIGN_OR_RETURN(storage_, NewStorage(shape.numel(), allocator, kZero));
   shape_ = shape;
   strides_ = tensor::RowMajorStrides(shape);
   return core::OkStatus();
@@ -210,7 +210,7 @@ core::Status GovernedHandle::CopyFrom(const tensor::Tensor& source, memory::Allo
     return Fail(Failure::kEmptyTensor, "FromTensor: shape {}, expected axes and elements",
                 source.shape());
   }
-  ENGINE_ASSIGN_OR_RETURN(storage_, NewStorage(source.numel(), allocator));
+  ENGINE_ASSIGN_OR_RETURN(storage_, NewStorage(source.numel(), allocator, kUninitialized));
   shape_ = source.shape();
   strides_ = tensor::RowMajorStrides(shape_);
   CopyElements(dtype_, shape_, storage_.data(), strides_, source.data(), source.strides());
@@ -288,8 +288,9 @@ void GovernedHandle::Swap(GovernedHandle& other) noexcept {
   std::swap(dtype_, other.dtype_);
 }
 
-core::StatusOr<SharedStorage> GovernedHandle::NewStorage(std::int64_t elements,
-                                                         memory::Allocator* allocator) const {
+core::StatusOr<SharedStorage> GovernedHandle::NewStorage(
+    std::int64_t elements, memory::Allocator* allocator,
+    tensor::StorageInitialization initialization) const {
   if (allocator == nullptr) allocator = memory::DefaultCpuAllocator();
   ENGINE_CHECK(allocator->device().is_cpu(), "the allocator serves {}, expected cpu",
                allocator->device());
@@ -298,7 +299,9 @@ core::StatusOr<SharedStorage> GovernedHandle::NewStorage(std::int64_t elements,
   if (!bytes.has_value()) return core::OutOfMemoryError("{} elements of {}", elements, dtype_);
   const auto size_bytes = static_cast<std::size_t>(*bytes);
   ENGINE_ASSIGN_OR_RETURN(memory::Buffer buffer,
-                          allocator->Allocate(size_bytes, kStorageAlignment));
+                          initialization == kZero
+                              ? allocator->AllocateZeroed(size_bytes, kStorageAlignment)
+                              : allocator->Allocate(size_bytes, kStorageAlignment));
   ENGINE_CHECK(buffer.size_bytes() >= size_bytes,
                "the allocator returned {} bytes, {} were asked for", buffer.size_bytes(),
                size_bytes);
@@ -315,7 +318,7 @@ std::int64_t GovernedHandle::Reach() const {
 
 core::Status GovernedHandle::MoveToOwnStorage(memory::Allocator* allocator) {
   const std::int64_t reach = Reach();
-  ENGINE_ASSIGN_OR_RETURN(SharedStorage fresh, NewStorage(reach, allocator));
+  ENGINE_ASSIGN_OR_RETURN(SharedStorage fresh, NewStorage(reach, allocator, kUninitialized));
   CopyElements(dtype_, {reach}, fresh.data(), {1}, first(), {1});
   Exchange(std::move(fresh));
   return core::OkStatus();

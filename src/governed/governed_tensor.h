@@ -26,6 +26,7 @@
 #include "tensor/dtype.h"
 #include "tensor/half.h"
 #include "tensor/shape.h"
+#include "tensor/storage.h"
 #include "tensor/tensor.h"
 
 namespace engine::governed {
@@ -190,7 +191,8 @@ class GovernedHandle {
   void Swap(GovernedHandle& other) noexcept;
   // Fresh storage for `elements` of dtype_.
   [[nodiscard]] core::StatusOr<internal::SharedStorage> NewStorage(
-      std::int64_t elements, memory::Allocator* allocator) const;
+      std::int64_t elements, memory::Allocator* allocator,
+      tensor::StorageInitialization initialization) const;
   // How many elements lie between the first and one past the last that is visible here.
   [[nodiscard]] std::int64_t Reach() const;
   // Clones the window that is visible here.

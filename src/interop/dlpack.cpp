@@ -58,6 +58,8 @@ constexpr std::array<Format, 13> kFormats = {{
     {{kDLUInt, 64, 1}, DataType::kUInt64},
     {{kDLBool, 8, 1}, DataType::kBool},
 }};
+static_assert(tensor::internal::ListsEachDTypeOnce(kFormats,
+                                                   [](const Format& f) { return f.dtype; }));
 
 DLDataType TypeOf(DataType dtype) {
   for (const Format& format : kFormats) {

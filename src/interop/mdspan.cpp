@@ -6,7 +6,8 @@
 
 namespace engine::interop::internal {
 
-core::StatusOr<tensor::Strides> UniqueStrides(const tensor::Tensor& tensor) {
+core::StatusOr<tensor::Strides> UniqueStrides(const tensor::Tensor& tensor,
+                                              std::uint64_t max_index) {
   const tensor::Shape& shape = tensor.shape();
   if (shape.numel() == 0) return RowMajorStrides(shape);
   tensor::Strides strides = tensor.strides();
@@ -28,8 +29,15 @@ core::StatusOr<tensor::Strides> UniqueStrides(const tensor::Tensor& tensor) {
     }
     reached = core::SaturatingMul(strides[axis], shape.dim(axis));
   }
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape.dim(i) == 1) strides[i] = reached;
+  // An axis of one element fits in behind its right neighbour, where row-major order has it; where
+  // the index type has no such stride, before all axes.
+  std::int64_t behind = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (shape.dim(i) == 1) {
+      strides[i] = static_cast<std::uint64_t>(behind) <= max_index ? behind : 1;
+    } else {
+      behind = core::SaturatingMul(strides[i], shape.dim(i));
+    }
   }
   return strides;
 }

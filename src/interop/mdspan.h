@@ -66,9 +66,11 @@ inline constexpr bool kTakesStrides =
                             const std::array<typename M::index_type, M::rank()>&>;
 
 // The strides a mapping may have: those that do not matter are replaced, so that all are positive
-// and the mapping is one to one, which std::layout_stride requires.
+// and the mapping is one to one, which std::layout_stride requires. Of an axis of one element they
+// are at most `max_index`, the largest value of the index type.
 //   Errors   InvalidArgument: strides that do not step over each other.
-[[nodiscard]] core::StatusOr<tensor::Strides> UniqueStrides(const tensor::Tensor& tensor);
+[[nodiscard]] core::StatusOr<tensor::Strides> UniqueStrides(const tensor::Tensor& tensor,
+                                                            std::uint64_t max_index);
 
 // That extents and strides fit the index type, and equal those that are fixed (-1: not fixed).
 [[nodiscard]] core::Status CheckExtents(const tensor::Tensor& tensor,
@@ -77,6 +79,10 @@ inline constexpr bool kTakesStrides =
                                         int rank, std::uint64_t max_index);
 
 [[nodiscard]] core::Status LayoutMismatch(const tensor::Tensor& tensor);
+
+template <typename M>
+inline constexpr auto kMaxIndex =
+    static_cast<std::uint64_t>(std::numeric_limits<typename M::index_type>::max());
 
 template <typename M>
 [[nodiscard]] core::Status CheckExtentsOf(const tensor::Tensor& tensor,
@@ -88,9 +94,7 @@ template <typename M>
                    ? -1
                    : static_cast<std::int64_t>(extent);
   }
-  return CheckExtents(
-      tensor, strides, fixed, static_cast<int>(M::rank()),
-      static_cast<std::uint64_t>(std::numeric_limits<typename M::index_type>::max()));
+  return CheckExtents(tensor, strides, fixed, static_cast<int>(M::rank()), kMaxIndex<M>);
 }
 
 }  // namespace internal
@@ -112,7 +116,8 @@ template <MdspanLike M>
   using Extents = typename M::extents_type;
   using Mapping = typename M::mapping_type;
   ENGINE_RETURN_IF_ERROR(internal::CheckViewableAs<Element>(tensor, internal::AlignmentOf<M>()));
-  ENGINE_ASSIGN_OR_RETURN(const tensor::Strides unique, internal::UniqueStrides(tensor));
+  ENGINE_ASSIGN_OR_RETURN(const tensor::Strides unique,
+                          internal::UniqueStrides(tensor, internal::kMaxIndex<M>));
   ENGINE_RETURN_IF_ERROR(internal::CheckExtentsOf<M>(tensor, unique));
   std::array<Index, M::rank()> dims{};
   std::array<Index, M::rank()> strides{};

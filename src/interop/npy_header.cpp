@@ -37,6 +37,8 @@ constexpr std::array<Format, 13> kFormats = {{
     {"f8", DataType::kFloat64},
     {"V2", DataType::kBFloat16},
 }};
+static_assert(tensor::internal::ListsEachDTypeOnce(kFormats,
+                                                   [](const Format& f) { return f.dtype; }));
 
 // The dtype of a descr: a byte order, a letter, a size in bytes.
 std::optional<DataType> FindDType(std::string_view descr) {

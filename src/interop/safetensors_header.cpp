@@ -18,12 +18,6 @@ namespace {
 // How many extents of a hostile shape a message repeats.
 constexpr std::size_t kMaxQuotedDims = 16;
 
-// A piece of HeaderParser's text pool. Headers are shorter than 4 GiB.
-struct Piece {
-  std::uint32_t begin = 0;
-  std::uint32_t size = 0;
-};
-
 // A tensor's entry while parsing: half the size of a TensorInfo, without allocations of its own.
 // Note [Heap bound] counts on it.
 struct Entry {
@@ -61,16 +55,15 @@ std::string Bracketed(std::span<const std::int64_t> dims) {
 // named in lower case are its interface.
 class HeaderParser {
  public:
-  HeaderParser(std::string_view text, std::uint64_t data_bytes) : data_bytes_(data_bytes) {
-    pool_.reserve(text.size());  // decoding never makes text longer
-  }
+  HeaderParser(std::string_view text, std::uint64_t data_bytes)
+      : data_bytes_(data_bytes), pool_(text.size()) {}
 
   // The events of the parser.
   bool null() { return Scalar("null"); }
   bool boolean(bool) { return Scalar("a boolean"); }
   bool number_integer(std::int64_t) { return Scalar("a negative number"); }
   bool number_float(double, const std::string&) {
-    return Scalar("a number beyond 64-bit integers");
+    return Scalar("a number with a fraction or exponent, or of more than 64 bits");
   }
   bool number_unsigned(std::uint64_t value);
   bool string(std::string& value);
@@ -111,20 +104,11 @@ class HeaderParser {
   bool Unexpected(const char* found);
   bool Enter();
   void EnterField(std::string_view field);
-  bool FinishObjectKeys();
   bool FinishTensor();
   [[nodiscard]] core::Status CheckSize(const Entry& entry) const;
   [[nodiscard]] core::Status CheckCoverage() const;
 
-  Piece Keep(std::string_view text) {
-    const Piece piece{static_cast<std::uint32_t>(pool_.size()),
-                      static_cast<std::uint32_t>(text.size())};
-    pool_ += text;
-    return piece;
-  }
-  [[nodiscard]] std::string_view TextOf(Piece piece) const {
-    return std::string_view(pool_).substr(piece.begin, piece.size);
-  }
+  [[nodiscard]] std::string_view TextOf(Piece piece) const { return pool_.TextOf(piece); }
   [[nodiscard]] std::span<const std::int64_t> DimsOf(const Entry& entry) const {
     return std::span(dims_).subspan(entry.dims_begin, entry.dims_count);
   }
@@ -145,12 +129,10 @@ class HeaderParser {
   bool has_offsets_ = false;
   Entry entry_;  // the tensor being read
 
-  std::string pool_;
+  JsonPool pool_;
   std::vector<std::int64_t> dims_;  // of all tensors
   std::vector<Entry> entries_;
   std::vector<std::pair<Piece, Piece>> metadata_;
-  std::vector<Piece> keys_;               // of all open objects
-  std::vector<std::uint32_t> first_key_;  // of each open object, in keys_
 };
 
 bool HeaderParser::Unexpected(const char* found) {
@@ -184,7 +166,8 @@ bool HeaderParser::Unexpected(const char* found) {
       break;
   }
   const bool names_key = place_ == Place::kTensor || place_ == Place::kMetadataValue;
-  const std::string key = names_key ? ", key " + core::Quoted(TextOf(keys_.back())) : std::string();
+  const std::string key =
+      names_key ? ", key " + core::Quoted(TextOf(pool_.LastKey())) : std::string();
   return Fail(core::InvalidArgumentError("safetensors: {}{}: expected {}, found {}", Where(), key,
                                          expected, found));
 }
@@ -211,11 +194,11 @@ bool HeaderParser::number_unsigned(std::uint64_t value) {
 
 bool HeaderParser::string(std::string& value) {
   if (place_ == Place::kDType) {
-    entry_.dtype = Keep(value);
+    entry_.dtype = pool_.Keep(value);
     return true;
   }
   if (place_ == Place::kMetadataValue) {
-    metadata_.emplace_back(keys_.back(), Keep(value));
+    metadata_.emplace_back(pool_.LastKey(), pool_.Keep(value));
     return true;
   }
   return Scalar("a string");
@@ -235,7 +218,7 @@ bool HeaderParser::start_object(std::size_t) {
     case Place::kTensor:
       in_metadata_ = false;
       entry_ = Entry{};
-      entry_.name = keys_.back();
+      entry_.name = pool_.LastKey();
       entry_.dims_begin = static_cast<std::uint32_t>(dims_.size());
       has_dtype_ = has_shape_ = has_offsets_ = false;
       break;
@@ -245,12 +228,12 @@ bool HeaderParser::start_object(std::size_t) {
     default:
       return Unexpected("an object");
   }
-  first_key_.push_back(static_cast<std::uint32_t>(keys_.size()));
+  pool_.OpenObject();
   return Enter();
 }
 
 bool HeaderParser::key(std::string& value) {
-  keys_.push_back(Keep(value));
+  pool_.AddKey(value);
   if (depth_ == 1) {
     place_ = value == kMetadataKey ? Place::kMetadata : Place::kTensor;
   } else if (depth_ == 2 && in_metadata_) {
@@ -277,25 +260,13 @@ void HeaderParser::EnterField(std::string_view field) {
 }
 
 bool HeaderParser::end_object() {
-  if (!FinishObjectKeys()) return false;
-  const bool was_tensor = depth_ == 2 && !in_metadata_;
-  if (was_tensor && !FinishTensor()) return false;
-  --depth_;
-  return true;
-}
-
-// Drops the keys of the object that ends, unless one of them appears twice.
-bool HeaderParser::FinishObjectKeys() {
-  const auto first = keys_.begin() + first_key_.back();
-  std::sort(first, keys_.end(), [&](Piece a, Piece b) { return TextOf(a) < TextOf(b); });
-  const auto twice = std::adjacent_find(first, keys_.end(),
-                                        [&](Piece a, Piece b) { return TextOf(a) == TextOf(b); });
-  if (twice != keys_.end()) {
+  if (const std::optional<Piece> twice = pool_.CloseObject(); twice.has_value()) {
     return Fail(core::InvalidArgumentError("safetensors: {}: duplicate key {}", Where(),
                                            core::Quoted(TextOf(*twice))));
   }
-  keys_.erase(first, keys_.end());
-  first_key_.pop_back();
+  const bool was_tensor = depth_ == 2 && !in_metadata_;
+  if (was_tensor && !FinishTensor()) return false;
+  --depth_;
   return true;
 }
 
@@ -398,7 +369,7 @@ core::Status HeaderParser::CheckCoverage() const {
 }
 
 core::StatusOr<Header> HeaderParser::Finish() {
-  keys_ = {};
+  pool_.ReleaseKeys();
   std::sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
     return std::tuple(a.begin, a.end, TextOf(a.name)) < std::tuple(b.begin, b.end, TextOf(b.name));
   });

@@ -13,12 +13,6 @@ namespace {
 
 using core::Quoted;
 
-// A piece of IndexParser's text pool. Indexes are shorter than 4 GiB.
-struct Piece {
-  std::uint32_t begin = 0;
-  std::uint32_t size = 0;
-};
-
 // Receives the events of nlohmann's SAX parser; every handler returns false to stop it. Methods
 // named in lower case are its interface.
 //
@@ -28,9 +22,7 @@ struct Piece {
 // each distinct file.
 class IndexParser {
  public:
-  explicit IndexParser(std::string_view text) {
-    pool_.reserve(text.size());  // decoding never makes text longer
-  }
+  explicit IndexParser(std::string_view text) : pool_(text.size()) {}
 
   // The events of the parser.
   bool null() { return Scalar("null"); }
@@ -64,26 +56,16 @@ class IndexParser {
   bool Scalar(const char* found);
   bool Enter();
 
-  Piece Keep(std::string_view text) {
-    const Piece piece{static_cast<std::uint32_t>(pool_.size()),
-                      static_cast<std::uint32_t>(text.size())};
-    pool_ += text;
-    return piece;
-  }
-  [[nodiscard]] std::string_view TextOf(Piece piece) const {
-    return std::string_view(pool_).substr(piece.begin, piece.size);
-  }
+  [[nodiscard]] std::string_view TextOf(Piece piece) const { return pool_.TextOf(piece); }
 
   core::Status status_;
-  std::string pool_;
+  JsonPool pool_;
   Place place_ = Place::kOther;
   int depth_ = 0;
   bool names_total_size_ = false;
   bool has_weight_map_ = false;
   std::optional<std::uint64_t> total_size_;
   std::vector<std::pair<Piece, Piece>> weights_;  // tensor, file
-  std::vector<Piece> keys_;                       // of all open objects
-  std::vector<std::uint32_t> first_key_;          // of each open object, in keys_
 };
 
 bool IndexParser::Scalar(const char* found) {
@@ -109,20 +91,20 @@ bool IndexParser::string(std::string& value) {
   if (!IsPlainName(value)) {
     return Fail(core::InvalidArgumentError(
         "safetensors: the index: tensor {} is in {}, which is not the name of a file beside it",
-        Quoted(TextOf(keys_.back())), Quoted(value)));
+        Quoted(TextOf(pool_.LastKey())), Quoted(value)));
   }
-  weights_.emplace_back(keys_.back(), Keep(value));
+  weights_.emplace_back(pool_.LastKey(), pool_.Keep(value));
   return true;
 }
 
 bool IndexParser::start_object(std::size_t) {
   if (depth_ >= 2 && !Scalar("an object")) return false;
-  first_key_.push_back(static_cast<std::uint32_t>(keys_.size()));
+  pool_.OpenObject();
   return Enter();
 }
 
 bool IndexParser::key(std::string& value) {
-  keys_.push_back(Keep(value));
+  pool_.AddKey(value);
   if (depth_ == 1) {
     place_ = value == "weight_map" ? Place::kWeightMap
              : value == "metadata" ? Place::kMetadata
@@ -135,18 +117,11 @@ bool IndexParser::key(std::string& value) {
   return true;
 }
 
-// Drops the keys of the object that ends, unless one of them appears twice.
 bool IndexParser::end_object() {
-  const auto first = keys_.begin() + first_key_.back();
-  std::sort(first, keys_.end(), [&](Piece a, Piece b) { return TextOf(a) < TextOf(b); });
-  const auto twice = std::adjacent_find(first, keys_.end(),
-                                        [&](Piece a, Piece b) { return TextOf(a) == TextOf(b); });
-  if (twice != keys_.end()) {
+  if (const std::optional<Piece> twice = pool_.CloseObject(); twice.has_value()) {
     return Fail(core::InvalidArgumentError("safetensors: the index: duplicate key {}",
                                            Quoted(TextOf(*twice))));
   }
-  keys_.erase(first, keys_.end());
-  first_key_.pop_back();
   if (--depth_ == 1) place_ = Place::kOther;
   return true;
 }
@@ -168,7 +143,7 @@ core::StatusOr<Index> IndexParser::Finish() {
   if (!has_weight_map_) {
     return core::InvalidArgumentError("safetensors: the index has no weight_map");
   }
-  keys_ = {};
+  pool_.ReleaseKeys();
   // By file, to number the files...
   std::sort(weights_.begin(), weights_.end(),
             [&](const auto& a, const auto& b) { return TextOf(a.second) < TextOf(b.second); });

@@ -8,6 +8,17 @@
 
 namespace engine::safetensors::internal {
 
+std::optional<Piece> JsonPool::CloseObject() {
+  const auto first = keys_.begin() + first_key_.back();
+  std::sort(first, keys_.end(), [&](Piece a, Piece b) { return TextOf(a) < TextOf(b); });
+  const auto twice = std::adjacent_find(first, keys_.end(),
+                                        [&](Piece a, Piece b) { return TextOf(a) == TextOf(b); });
+  if (twice != keys_.end()) return *twice;
+  keys_.erase(first, keys_.end());
+  first_key_.pop_back();
+  return std::nullopt;
+}
+
 core::Status CheckJsonText(const char* what, std::string_view text) {
   if (!text.starts_with('{')) {
     return core::InvalidArgumentError("{} does not begin with '{{'", what);

@@ -23,6 +23,8 @@ constexpr std::array<Format, 22> kFormats = {{
     {"F8_E8M0", 8, std::nullopt},      {"F8_E4M3FNUZ", 8, std::nullopt},
     {"F8_E5M2FNUZ", 8, std::nullopt},  {"C64", 64, std::nullopt},
 }};
+static_assert(tensor::internal::ListsEachDTypeOnce(kFormats,
+                                                   [](const Format& f) { return f.dtype; }));
 
 }  // namespace
 

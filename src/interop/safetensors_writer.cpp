@@ -81,11 +81,7 @@ core::Status AppendMetadata(const Metadata& metadata, std::string& out) {
 core::Status AppendEntry(const NamedTensor& named, std::uint64_t& offset, std::string& out) {
   const Tensor& tensor = named.tensor;
   // Layouts that overlap themselves reach sizes that no buffer has.
-  const std::optional<std::uint64_t> nbytes =
-      core::CheckedMul(static_cast<std::uint64_t>(tensor.numel()),
-                       static_cast<std::uint64_t>(tensor::itemsize(tensor.dtype())));
-  const std::optional<std::uint64_t> end =
-      nbytes.has_value() ? core::CheckedAdd(offset, *nbytes) : std::nullopt;
+  const std::optional<std::uint64_t> end = core::CheckedAdd<std::uint64_t>(offset, tensor.nbytes());
   if (!end.has_value()) {
     return core::InvalidArgumentError("safetensors: tensor {} ends beyond 2^64 bytes",
                                       Quoted(named.name));

@@ -41,8 +41,8 @@ template <ViewableElement T>
 // The elements in row-major order. The span does not keep the storage alive: a tensor handle must.
 // No copy, no allocation.
 //   Errors   InvalidArgument: undefined, not contiguous, another dtype than T's, elements at an
-//            address that is not aligned for T, a T that is not const for a read-only tensor. Unimplemented: not on
-//            the cpu.
+//            address that is not aligned for T, a T that is not const for a read-only tensor.
+//            Unimplemented: not on the cpu.
 template <ViewableElement T>
 [[nodiscard]] core::StatusOr<std::span<T>> AsSpan(const tensor::Tensor& tensor) {
   ENGINE_RETURN_IF_ERROR(internal::CheckViewableAs<T>(tensor));

@@ -36,6 +36,11 @@ core::StatusOr<Buffer> Allocator::AllocateZeroed(std::size_t bytes, std::size_t 
   ENGINE_CHECK(device().is_cpu(), "AllocateZeroed: the allocator for {} has to override it",
                device());
   ENGINE_ASSIGN_OR_RETURN(Buffer buffer, Allocate(bytes, alignment));
+  // Callers check what an allocator returned, but the zeros are written before they can.
+  ENGINE_CHECK(buffer.size_bytes() >= bytes, "AllocateZeroed: Allocate returned {} bytes for {}",
+               buffer.size_bytes(), bytes);
+  ENGINE_CHECK(buffer.device().is_cpu(), "AllocateZeroed: Allocate returned a buffer on {}",
+               buffer.device());
   if (bytes > 0) std::memset(buffer.data(), 0, bytes);
   return buffer;
 }
@@ -62,9 +67,9 @@ core::StatusOr<Buffer> CpuAllocator::Allocate(std::size_t bytes, std::size_t ali
 core::StatusOr<Buffer> CpuAllocator::AllocateZeroed(std::size_t bytes, std::size_t alignment) {
   CheckAlignment(alignment);
   if (bytes == 0) return Buffer(nullptr, 0, device(), FreeHostMemory);
-  // There is no aligned calloc: take enough to move on to the next aligned address.
-  const std::size_t padding = alignment - std::min(alignment, alignof(std::max_align_t));
-  const std::optional<std::size_t> padded = PaddedSize(bytes, padding);
+  // There is no aligned calloc: take enough to move on to the next aligned address, from any. Heaps
+  // other than glibc's align blocks of a few bytes to less than alignof(std::max_align_t).
+  const std::optional<std::size_t> padded = PaddedSize(bytes, alignment - 1);
   void* const block = padded.has_value() ? std::calloc(1, *padded) : nullptr;
   if (block == nullptr) return core::OutOfMemoryError("{} bytes aligned to {}", bytes, alignment);
   const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(block) & (alignment - 1);

@@ -31,7 +31,8 @@ class Allocator {
 
   // The same, every byte zero. The default writes the zeros into what Allocate returns; override it
   // where zeroed memory costs less than that.
-  //   CHECKs   the default: device() is the cpu, for it writes through the pointer.
+  //   CHECKs   the default: device() is the cpu, for it writes through the pointer; Allocate
+  //            returned what was asked for.
   [[nodiscard]] virtual core::StatusOr<Buffer> AllocateZeroed(std::size_t bytes,
                                                               std::size_t alignment);
 

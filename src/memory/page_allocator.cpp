@@ -71,6 +71,10 @@ core::StatusOr<Buffer> PageAllocator::Allocate(std::size_t bytes, std::size_t al
                 [mapping_bytes](void* mapped) { munmap(mapped, mapping_bytes); });
 }
 
+core::StatusOr<Buffer> PageAllocator::AllocateZeroed(std::size_t bytes, std::size_t alignment) {
+  return Allocate(bytes, alignment);
+}
+
 tensor::Device PageAllocator::device() const { return tensor::Device::Cpu(); }
 
 }  // namespace engine::memory

@@ -27,7 +27,8 @@ class PageAllocator final : public Allocator {
   // What is done with each mapping; nothing special unless asked for.
   struct Options {
     // Asks for transparent huge pages (madvise(2), MADV_HUGEPAGE) and begins at a multiple of
-    // their size. Advice: a kernel that has none, or none free, gives ordinary pages.
+    // their size, 2 MiB; smaller Buffers are not affected. Advice: a kernel that has none, or none
+    // free, gives ordinary pages.
     bool huge_pages = false;
     // When pages are brought in. false: by the first write to each, by whatever thread, which on a
     // machine of several memory nodes places the page beside that thread. Fresh mappings make
@@ -42,6 +43,9 @@ class PageAllocator final : public Allocator {
 
   // As Allocator; the memory is zero.
   [[nodiscard]] core::StatusOr<Buffer> Allocate(std::size_t bytes, std::size_t alignment) override;
+  // The same: fresh pages are zero, and stay untouched unless touch_now asks for them.
+  [[nodiscard]] core::StatusOr<Buffer> AllocateZeroed(std::size_t bytes,
+                                                      std::size_t alignment) override;
 
   [[nodiscard]] tensor::Device device() const override;
   // As given to the constructor.

@@ -21,9 +21,12 @@ namespace engine::memory {
 // was asked for. The resource must outlive every Buffer; this allocator need not.
 //
 // A resource reports failure by std::bad_alloc, which becomes kOutOfMemory (without exceptions the
-// resource itself aborts); it must throw nothing else. Thread safety: the resource's. Allocators
-// are to be usable from any thread, so a resource that is not synchronised serves one thread, the
-// deaths of its Buffers included.
+// resource itself aborts); it must throw nothing else, and not return null. std::pmr knows no such
+// answer: standard libraries declare the result as never null, so that no test for it is certain to
+// be compiled, and Buffer CHECKs. Memory whose source answers null wants an Allocator of its own.
+//
+// Thread safety: the resource's. Allocators are to be usable from any thread, so a resource that is
+// not synchronised serves one thread, the deaths of its Buffers included.
 class PmrAllocator final : public Allocator {
  public:
   //   CHECKs   resource is not null.

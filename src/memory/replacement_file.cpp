@@ -57,7 +57,7 @@ core::Status ReplacementFile::Create() {
                                       S_ISDIR(replaced.st_mode) ? "a directory" : "a special file");
   }
   // The temporary name is short whatever this one is; rename(2) would refuse only after the data.
-  if (!replaces && errno == ENAMETOOLONG) {
+  if (!replaces && (errno == ENAMETOOLONG || path_.empty())) {
     return core::ErrnoError(errno, "{}: '{}'", format_, path_);
   }
   const std::string_view folder = std::string_view(path_).substr(0, path_.rfind('/') + 1);

@@ -33,8 +33,9 @@ class ReplacementFile final : public ByteSink {
   // lists and extended attributes are not carried over. A symbolic link at `path` is replaced
   // itself, and the bits are those of what it leads to. Call once, first.
   //   Errors   InvalidArgument: `path` contains a NUL, is too long, or is something other than a
-  //            regular file. NotFound, PermissionDenied, Internal: the file system's.
-  //   Throws   std::bad_alloc, as do the others for their messages; see core::WithoutBadAlloc.
+  //            regular file. NotFound: no such folder, or `path` is empty. PermissionDenied,
+  //            Internal: the file system's.
+  //   Throws   std::bad_alloc; see core::WithoutBadAlloc. The other functions never do.
   [[nodiscard]] core::Status Create();
 
   // After an error, of this or another function, the file can only be destroyed: nothing incomplete

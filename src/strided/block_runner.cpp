@@ -460,7 +460,8 @@ class PlanRunner::BlockRunner {
   alignas(64) std::byte scratch_[kScratchBytes];
 };
 
-// What CopyPlan::RunUnits documents.
+// What CopyPlan::RunUnits documents, less a margin for the frames of calls. The 8 KiB are the block
+// of a cast whose stores bypass the caches.
 static_assert(sizeof(CopyPlan) + 4 * kMaxTableEntries * sizeof(std::int64_t) + kScratchBytes +
                   8 * 1024 <=
               168 * 1024);

@@ -25,17 +25,7 @@ namespace engine::strided {
 namespace HWY_NAMESPACE {
 
 CastRows CastFromFloats(tensor::DataType src, tensor::DataType dst) {
-  return VisitDType(
-      src,
-      [dst](auto tag) -> CastRows {
-        using Src = typename decltype(tag)::type;
-        if constexpr (std::is_same_v<Src, float> || std::is_same_v<Src, double>) {
-          return SelectCast<Src>(dst);
-        } else {
-          return nullptr;
-        }
-      },
-      [](tensor::DataType) -> CastRows { return nullptr; });
+  return SelectCastFrom<float, double>(src, dst);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -56,18 +56,7 @@ CastRows CastFloat16ToBFloat16() {
 #endif
 
 CastRows CastFromHalves(tensor::DataType src, tensor::DataType dst) {
-  return VisitDType(
-      src,
-      [dst](auto tag) -> CastRows {
-        using Src = typename decltype(tag)::type;
-        if constexpr (std::is_same_v<Src, tensor::float16> ||
-                      std::is_same_v<Src, tensor::bfloat16>) {
-          return SelectCast<Src>(dst);
-        } else {
-          return nullptr;
-        }
-      },
-      [](tensor::DataType) -> CastRows { return nullptr; });
+  return SelectCastFrom<tensor::float16, tensor::bfloat16>(src, dst);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -25,18 +25,7 @@ namespace engine::strided {
 namespace HWY_NAMESPACE {
 
 CastRows CastFromNarrowIntegers(tensor::DataType src, tensor::DataType dst) {
-  return VisitDType(
-      src,
-      [dst](auto tag) -> CastRows {
-        using Src = typename decltype(tag)::type;
-        if constexpr (std::is_same_v<Src, std::int8_t> || std::is_same_v<Src, std::uint8_t> ||
-                      std::is_same_v<Src, std::int16_t> || std::is_same_v<Src, std::uint16_t>) {
-          return SelectCast<Src>(dst);
-        } else {
-          return nullptr;
-        }
-      },
-      [](tensor::DataType) -> CastRows { return nullptr; });
+  return SelectCastFrom<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>(src, dst);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -25,18 +25,7 @@ namespace engine::strided {
 namespace HWY_NAMESPACE {
 
 CastRows CastFromWideIntegers(tensor::DataType src, tensor::DataType dst) {
-  return VisitDType(
-      src,
-      [dst](auto tag) -> CastRows {
-        using Src = typename decltype(tag)::type;
-        if constexpr (std::is_same_v<Src, std::int32_t> || std::is_same_v<Src, std::uint32_t> ||
-                      std::is_same_v<Src, std::int64_t> || std::is_same_v<Src, std::uint64_t>) {
-          return SelectCast<Src>(dst);
-        } else {
-          return nullptr;
-        }
-      },
-      [](tensor::DataType) -> CastRows { return nullptr; });
+  return SelectCastFrom<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>(src, dst);
 }
 
 }  // namespace HWY_NAMESPACE

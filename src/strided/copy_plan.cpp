@@ -95,7 +95,9 @@ CopyPlan CopyPlan::Make(const tensor::Shape& shape, DataType dst_dtype,
 bool CopyPlan::RunOnce(const tensor::Shape& shape, DataType dst_dtype,
                        const tensor::Strides& dst_strides, DataType src_dtype,
                        const tensor::Strides& src_strides, void* dst, const void* src) {
-  if (dst_dtype != src_dtype || shape.numel() > kElementLoopMax || tensor::is_reserved(dst_dtype)) {
+  // None are not few: their addresses may be null, from which no step may be taken.
+  const bool are_few = 0 < shape.numel() && shape.numel() <= kElementLoopMax;
+  if (!are_few || dst_dtype != src_dtype || tensor::is_reserved(dst_dtype)) {
     return Make(shape, dst_dtype, dst_strides, src_dtype, src_strides).Run(dst, src);
   }
   ENGINE_CHECK(shape.rank() == dst_strides.size() && shape.rank() == src_strides.size(),

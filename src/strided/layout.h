@@ -44,7 +44,8 @@ struct Layout {
 
 // Walks `kSides` equal-shaped layouts in logical (row-major) order, one innermost row at a time.
 // Calls row(offsets, inner_strides, count, first_logical_index), offsets and strides in elements,
-// one entry per side; stops early when it returns false. Nothing is called for an empty shape.
+// one entry per side; stops early when it returns false. Nothing is called for an empty shape. Rows
+// of one element have the inner stride 0: the layout's own may be anything, too large to step by.
 template <std::size_t kSides, typename Row>
 void ForEachRow(const tensor::Shape& shape,
                 const std::array<const tensor::Strides*, kSides>& strides, Row&& row) {
@@ -54,7 +55,7 @@ void ForEachRow(const tensor::Shape& shape,
   std::array<std::int64_t, kSides> offsets{};
   std::array<std::int64_t, kSides> inner{};
   for (std::size_t side = 0; side < kSides; ++side) {
-    inner[side] = shape.rank() > 0 ? (*strides[side])[outer_rank] : 0;
+    inner[side] = count > 1 ? (*strides[side])[outer_rank] : 0;
   }
   std::array<std::int64_t, tensor::kMaxRank> index{};
   for (std::int64_t first = 0;;) {

@@ -14,9 +14,6 @@ namespace {
 
 // Rows and columns that keep a register tile and a cache block busy; axes are merged up to here.
 constexpr std::int64_t kEnough = 64;
-// Bytes of destination per unit of contiguous work: large against the cost of a call, small enough
-// to share.
-constexpr std::int64_t kUnitBytes = std::int64_t{1} << 18;
 
 // Bytes read plus written. Saturates, as all sizes here do: a plan can be made for layouts that no
 // memory holds.

@@ -55,7 +55,8 @@ void PlanRunner::CopyFewElements(int item_bytes, const tensor::Shape& shape,
   Axis axes[tensor::kMaxRank];
   int rank = 0;
   for (int i = 0; i < shape.rank(); ++i) {
-    axes[rank++] = Axis{shape.dim(i), dst_strides[i], src_strides[i]};
+    // No step is taken along an axis of extent 1, whose strides may be anything.
+    if (shape.dim(i) != 1) axes[rank++] = Axis{shape.dim(i), dst_strides[i], src_strides[i]};
   }
   if (rank == 0) axes[rank++] = Axis{1, 0, 0};
   CopyAlongAxes(item_bytes, dst, src, axes, rank);

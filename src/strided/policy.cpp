@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "core/checked_math.h"
+
 namespace engine::strided {
 namespace {
 
@@ -61,13 +63,18 @@ bool PeriodFits(Target target, std::int64_t item_bytes, const std::int64_t* tabl
   for (std::int64_t v = 0; v < group_rows * period; v += lanes) {
     std::array<std::int64_t, kLineBytes / 2> from;
     for (std::int64_t i = 0; i < lanes; ++i) {
-      from[static_cast<std::size_t>(i)] = (v + i) / period * row_items + table[(v + i) % period];
+      from[static_cast<std::size_t>(i)] = core::SaturatingAdd(
+          core::SaturatingMul((v + i) / period, row_items), table[(v + i) % period]);
     }
     std::sort(from.begin(), from.begin() + lanes);
+    // Unsigned: of a layout that no memory holds, the difference may not fit.
+    const auto at = [&](std::int64_t i) {
+      return static_cast<std::uint64_t>(from[static_cast<std::size_t>(i)]);
+    };
     std::int64_t here = 0;
     for (std::int64_t i = 0; i < lanes; ++here) {
-      const std::int64_t first = from[static_cast<std::size_t>(i)];
-      while (i < lanes && from[static_cast<std::size_t>(i)] - first < lanes) ++i;
+      const std::uint64_t first = at(i);
+      while (i < lanes && at(i) - first < static_cast<std::uint64_t>(lanes)) ++i;
     }
     lookups += here;
     if (here > kMaxLookupsPerVector || lookups > kMaxLookups) return false;

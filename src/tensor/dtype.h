@@ -96,6 +96,18 @@ constexpr const DTypeInfo& InfoOf(DataType dtype) {
   return kDTypeInfo[static_cast<std::size_t>(dtype)];
 }
 
+// For static_asserts on the tables of other modules: whether each dtype that tensors can have is the
+// `dtype_of` of exactly one entry, and no reserved one is.
+template <typename Table, typename DTypeOf>
+constexpr bool ListsEachDTypeOnce(const Table& table, DTypeOf dtype_of) {
+  for (const DTypeInfo& info : kDTypeInfo) {
+    int found = 0;
+    for (const auto& entry : table) found += dtype_of(entry) == info.dtype ? 1 : 0;
+    if (found != (info.reserved ? 0 : 1)) return false;
+  }
+  return true;
+}
+
 }  // namespace internal
 
 // Element width in bits, sub-byte dtypes included. CHECKs that `dtype` is an enumerator, as does

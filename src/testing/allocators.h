@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -15,7 +16,7 @@
 namespace engine::testing {
 
 // Passes on to the process allocator, counts allocations and deleter runs, can fail from a chosen
-// call on, and can fill fresh memory with a byte pattern so that a read of it shows.
+// call on, and fills fresh memory with a byte pattern so that a read of it shows.
 class CountingAllocator final : public memory::Allocator {
  public:
   struct Counts {
@@ -66,6 +67,24 @@ class CountingAllocator final : public memory::Allocator {
  private:
   std::int64_t remaining_;
   std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
+};
+
+// Storage without operator new: where that is made to fail, it fails in the code under test.
+class MallocAllocator final : public memory::Allocator {
+ public:
+  [[nodiscard]] core::StatusOr<memory::Buffer> Allocate(std::size_t bytes,
+                                                        std::size_t /*alignment*/) override {
+    ++allocations;
+    void* const data = bytes == 0 ? nullptr : std::malloc(bytes);
+    return memory::Buffer(data, bytes, device(), [this](void* storage) {
+      ++deletions;
+      std::free(storage);
+    });
+  }
+  [[nodiscard]] tensor::Device device() const override { return tensor::Device::Cpu(); }
+
+  int allocations = 0;
+  int deletions = 0;
 };
 
 }  // namespace engine::testing

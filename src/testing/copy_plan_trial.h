@@ -66,8 +66,9 @@ bool RunInPieces(Draw& draw, const strided::CopyPlan& plan, void* dst, const voi
 
 // Draws layouts, misalignment, contents and a partition of the plan's units for this shape and pair
 // of dtypes; the source may overlap itself, or repeat along axes. `alias` as in DrawLayout. Returns
-// what differs from the reference; empty when nothing does. Checked: the verdict, the whole
-// destination storage (on a failure: everything but the view's elements), and the offender's index.
+// what differs from the reference; empty when nothing does. Checked, of a plan run in pieces and of
+// RunOnce: the verdict, the whole destination storage (on a failure: everything but the view's
+// elements), and the offender's index.
 template <typename Draw>
 [[nodiscard]] std::string CopyPlanTrial(Draw& draw, tensor::DataType dst_dtype,
                                         tensor::DataType src_dtype, const tensor::Shape& shape,
@@ -106,19 +107,29 @@ template <typename Draw>
   if (offender.has_value() == message.empty() || message.find(place) == std::string::npos) {
     return fmt::format("{}expected an offender '{}', got '{}'", what, place, message);
   }
-  if (offender.has_value()) {
-    // The view's elements are unspecified: compare the rest.
-    reference::ForEachElement(shape, dst.strides, dst.strides, [&](std::int64_t at, std::int64_t) {
-      reference::StoreBits(actual.data() + dst_start + at * dst_bytes, 0, dst_bytes);
-      reference::StoreBits(expected.data() + dst_start + at * dst_bytes, 0, dst_bytes);
-    });
+  std::vector<std::byte> once = before;
+  const bool once_ok =
+      strided::CopyPlan::RunOnce(shape, dst_dtype, dst.strides, src_dtype, src.strides,
+                                 once.data() + dst_start, source.data() + src_start);
+  if (once_ok != ok) return fmt::format("{}RunOnce says {}", what, once_ok);
+
+  for (std::vector<std::byte>* const result : {&actual, &once}) {
+    if (offender.has_value()) {
+      // The view's elements are unspecified: compare the rest.
+      reference::ForEachElement(
+          shape, dst.strides, dst.strides, [&](std::int64_t at, std::int64_t) {
+            reference::StoreBits(result->data() + dst_start + at * dst_bytes, 0, dst_bytes);
+            reference::StoreBits(expected.data() + dst_start + at * dst_bytes, 0, dst_bytes);
+          });
+    }
+    const auto difference = std::mismatch(result->begin(), result->end(), expected.begin());
+    if (difference.first == result->end()) continue;
+    return fmt::format(
+        "{}{}: storage byte {} (the view starts at {}) is {:#04x}, expected {:#04x}", what,
+        result == &once ? "RunOnce" : "RunUnits", difference.first - result->begin(), dst_start,
+        static_cast<unsigned>(*difference.first), static_cast<unsigned>(*difference.second));
   }
-  const auto difference = std::mismatch(actual.begin(), actual.end(), expected.begin());
-  if (difference.first == actual.end()) return "";
-  return fmt::format("{}storage byte {} (the view starts at {}) is {:#04x}, expected {:#04x}", what,
-                     difference.first - actual.begin(), dst_start,
-                     static_cast<unsigned>(*difference.first),
-                     static_cast<unsigned>(*difference.second));
+  return "";
 }
 
 // The same for a drawn shape of at most `max_numel` elements.

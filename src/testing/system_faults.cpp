@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -48,8 +49,9 @@ std::size_t BytesToWrite(std::size_t bytes) {
 }  // namespace
 
 const char* NameOf(SystemCall call) {
-  constexpr std::array<const char*, kSystemCalls.size()> kNames = {
-      "open", "fstat", "mmap", "fchmod", "write", "fsync", "close", "rename"};
+  constexpr std::array kNames = {"open",  "fstat", "mmap",  "fchmod",
+                                 "write", "fsync", "close", "rename"};
+  static_assert(kNames.size() == static_cast<std::size_t>(SystemCall::kRename) + 1);
   return kNames[static_cast<std::size_t>(call)];
 }
 

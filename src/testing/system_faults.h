@@ -3,17 +3,12 @@
 #ifndef ENGINE_TESTING_SYSTEM_FAULTS_H_
 #define ENGINE_TESTING_SYSTEM_FAULTS_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 namespace engine::testing {
 
 enum class SystemCall { kOpen, kFstat, kMmap, kFchmod, kWrite, kFsync, kClose, kRename };
-
-inline constexpr std::array<SystemCall, 8> kSystemCalls = {
-    SystemCall::kOpen,  SystemCall::kFstat, SystemCall::kMmap,  SystemCall::kFchmod,
-    SystemCall::kWrite, SystemCall::kFsync, SystemCall::kClose, SystemCall::kRename};
 
 [[nodiscard]] const char* NameOf(SystemCall call);
 

@@ -27,17 +27,8 @@ constexpr std::array<EngineDataType, 13> kTensorDataTypes = {
     EngineDataType::kFloat16, EngineDataType::kBFloat16, EngineDataType::kFloat32,
     EngineDataType::kFloat64};
 static_assert(kTensorDataTypes.size() == TensorMessage::kFloat64);
-
-// Every dtype that tensors can have appears exactly once.
-constexpr bool MapsEveryDataType() {
-  for (const EngineDataType dtype : tensor::kAllDataTypes) {
-    int found = 0;
-    for (const EngineDataType mapped : kTensorDataTypes) found += mapped == dtype ? 1 : 0;
-    if (found != (tensor::is_reserved(dtype) ? 0 : 1)) return false;
-  }
-  return true;
-}
-static_assert(MapsEveryDataType());
+static_assert(tensor::internal::ListsEachDTypeOnce(kTensorDataTypes,
+                                                   [](EngineDataType dtype) { return dtype; }));
 
 core::Status CheckDevice(TensorMessage::Device device) {
   if (device == TensorMessage::kDeviceCpu) return core::OkStatus();

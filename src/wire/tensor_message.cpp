@@ -3,11 +3,9 @@
 #include <array>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "core/check.h"
-#include "core/checked_math.h"
 
 namespace engine::wire {
 namespace {

@@ -89,6 +89,7 @@ TEST(AdoptBufferTest, RefusedBuffersStayWithTheCaller) {
   alignas(8) std::array<unsigned char, 32> bytes{};
   Buffer odd(bytes.data() + 2, 24, tensor::Device::Cpu(), [](void*) {});
   EXPECT_THAT(Matrix::Adopt(std::move(odd), {2, 3}), StatusIs(kInvalid, "not aligned to 4"));
+  ENGINE_EXPECT_OK(Matrix::Adopt(std::move(odd), {0, 3}));  // nothing to be aligned
   bytes[3] = 9;
   Buffer no_bools(bytes.data(), 8, tensor::Device::Cpu(), [](void*) {});
   EXPECT_THAT(DenseVector<bool>::Adopt(std::move(no_bools), {8}),

@@ -113,6 +113,13 @@ TEST(DenseViewTest, MisalignedTensorsAreRefused) {
   const Tensor odd =
       *Tensor::from_buffer(BorrowStorage(memory.data(), 13), 1, {3}, DataType::kFloat32);
   EXPECT_THAT((DenseView<const float, 1>::Of(odd)), StatusIs(kInvalid, "not aligned to 4 bytes"));
+  // As in a checkpoint behind a tensor of one byte: no element, so nothing to be aligned.
+  const Tensor none =
+      *Tensor::from_buffer(BorrowStorage(memory.data(), 13), 1, {0}, DataType::kFloat32);
+  const auto view = Value(DenseView<float, 1>::Of(none));
+  EXPECT_TRUE(view.empty());
+  EXPECT_EQ(view.data(), nullptr);
+  EXPECT_TRUE(Value(DenseVector<float>::Adopt(none)).empty());
 }
 
 // P23: a byte that is no bool must not become a bool object.

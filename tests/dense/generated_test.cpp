@@ -254,6 +254,16 @@ TEST(GeneratedTest, IgnoresStridesOfSingletonAxes) {
   EXPECT_THAT(memory, ElementsAre(0, 10, 20));
 }
 
+// Nor do the strides of a tensor without elements: two of these have no sum.
+TEST(GeneratedTest, IgnoresStridesWithoutElements) {
+  std::array<std::int32_t, 1> memory = {-1};
+  const auto none = Value(
+      DenseView<std::int32_t, 3, Strided>::Create(memory, {0, 2, 2}, {1, kInt64Max, kInt64Max}));
+  ENGINE_ASSERT_OK(copy(none, eye<std::int32_t>(0, 2, 2)));
+  ENGINE_ASSERT_OK(copy(none, DigitsSource<3>{{0, 2, 2}}));
+  EXPECT_THAT(memory, ElementsAre(-1));
+}
+
 // mat.layout: without a named layout, generated sources become RowMajor.
 TEST(GeneratedTest, ConstructorsMaterialize) {
   const DenseTensor deduced(eye<std::int32_t>(2, 3));

@@ -16,8 +16,15 @@
 
 #include "core/check.h"
 #include "core/status.h"
+#include "dense/dense_tensor.h"
+#include "dense/generated.h"
+#include "dense/operations.h"
+#include "dense/output.h"
+#include "dense/reshape.h"
 #include "governed/governed_tensor.h"
+#include "interop/interop_test_util.h"
 #include "interop/safetensors.h"
+#include "interop/safetensors_sharded.h"
 #include "memory/allocator.h"
 #include "memory/buffer.h"
 #include "tensor/dtype.h"
@@ -33,6 +40,7 @@ namespace engine {
 namespace {
 
 using core::Status;
+using dense::DenseMatrix;
 using governed::GovernedTensor;
 using memory::Allocator;
 using tensor::DataType;
@@ -57,6 +65,10 @@ struct Subjects {
     bytes[0] = static_cast<char>(header.size());
     bytes += header + "abcdefghi";
     file = *safetensors::File::FromBuffer(testing::BorrowStorage(bytes.data(), bytes.size()));
+    interop_testing::WriteFile(directory.File("one.safetensors"), bytes);
+    interop_testing::WriteFile(directory.File("model.safetensors.index.json"),
+                               R"({"weight_map":{"a":"one.safetensors","odd":"one.safetensors"}})");
+    sharded = *safetensors::ShardedFile::Open(directory.File("model.safetensors.index.json"));
   }
 
   [[nodiscard]] std::vector<std::uint64_t> State() const {
@@ -70,6 +82,8 @@ struct Subjects {
     add(sibling.data(), 15 * sizeof(float));
     add(message.data(), message.size());
     add(quantized.data(), quantized.size());
+    add(matrix.data(), 6 * sizeof(float));
+    state.push_back(static_cast<std::uint64_t>(matrix.extents()[0]));
     return state;
   }
 
@@ -80,6 +94,9 @@ struct Subjects {
   TensorMessage quantized;
   std::string bytes;
   std::optional<safetensors::File> file;
+  interop_testing::TemporaryDirectory directory;
+  std::optional<safetensors::ShardedFile> sharded;
+  DenseMatrix<float> matrix = *DenseMatrix<float>::CopyOf(dense::FullTensor<float, 2>(9, {3, 2}));
 };
 
 // Runs the call and drops its result.
@@ -154,8 +171,53 @@ const Case kCases[] = {
      [](Subjects& s, Allocator* a) {
        return TensorMessage::FromTensor(s.turned, TensorMessage::Packing::kPack, a).status();
      }},
+    {"DenseZeros",
+     [](Subjects&, Allocator* a) {
+       return DenseMatrix<float>::Create({3, 2}, a).status();
+     }},
+    {"DenseUninitialized",
+     [](Subjects&, Allocator* a) {
+       return DenseMatrix<float>::Create(dense::uninitialized, {3, 2}, a).status();
+     }},
+    {"DenseStrided",
+     [](Subjects&, Allocator* a) {
+       return DenseMatrix<float, dense::Strided>::Create({3, 2}, {1, 4}, a).status();
+     }},
+    {"DenseClone", [](Subjects& s, Allocator* a) { return s.matrix.Clone(a).status(); }},
+    {"DenseFromTensor",
+     [](Subjects& s, Allocator* a) {
+       return DenseMatrix<float>::FromTensor(s.turned, a).status();
+     }},
+    {"DenseResetShape",
+     [](Subjects& s, Allocator* a) {
+       return s.matrix.reset_shape({7, 2}, a);
+     }},
+    {"DenseReplace",
+     [](Subjects& s, Allocator* a) {
+       return s.matrix.replace(dense::uninitialized, {7, 2}, a);
+     }},
+    {"DensePrepareOutput",
+     [](Subjects& s, Allocator* a) {
+       return dense::prepare_output(s.matrix, dense::Extents<2>{7, 2}, a);
+     }},
+    {"DenseMakeTensor",
+     [](Subjects&, Allocator* a) {
+       return dense::make_tensor(dense::eye<float>(3, 4), a).status();
+     }},
+    {"DenseOtherLayout",
+     [](Subjects& s, Allocator* a) {
+       return dense::make_tensor<dense::ColumnMajor>(s.matrix, a).status();
+     }},
+    {"DenseCast",
+     [](Subjects& s, Allocator* a) { return dense::cast<std::int16_t>(s.matrix, a).status(); }},
+    {"DenseReshape",
+     [](Subjects& s, Allocator* a) {
+       return dense::reshape(s.matrix, {2, 3}, a).status();
+     }},
     {"SafetensorsGetAligned",
      [](Subjects& s, Allocator* a) { return s.file->GetAligned("odd", a).status(); }},
+    {"ShardedGetAligned",
+     [](Subjects& s, Allocator* a) { return s.sharded->GetAligned("odd", a).status(); }},
 };
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }

@@ -16,6 +16,7 @@
 #include "core/check.h"
 #include "core/status.h"
 #include "interop/safetensors.h"
+#include "interop/safetensors_sharded.h"
 #include "memory/mapped_file.h"
 #include "tensor/dtype.h"
 #include "tensor/ops.h"
@@ -188,6 +189,36 @@ TEST_F(SaveFaultsTest, EveryCallFailingLeavesWhatWasThere) {
       EXPECT_EQ(FailEachCall(SystemCall::kFchmod, fault, before), before.empty() ? 0 : 1);
     }
   }
+}
+
+// Several files cannot take their places at once: those that have stay, the index comes last.
+TEST_F(SaveFaultsTest, AShardedSaveWhoseLaterRenameFails) {
+  constexpr std::uint64_t kShardBytes = 500'000;
+  const std::string index = Path("model.safetensors.index.json");
+  const std::string first = Path("model-00001-of-00002.safetensors");
+  const std::string second = Path("model-00002-of-00002.safetensors");
+  std::vector<NamedTensor> others = tensors_;
+  for (NamedTensor& named : others) named.name += "_before";
+  ENGINE_ASSERT_OK(safetensors::SaveSharded(index, others, kShardBytes));
+  const std::string index_before = Read(index);
+  const std::string first_before = Read(first);
+  const std::string second_before = Read(second);
+  ASSERT_EQ(FileCount(), 3);
+  const std::ptrdiff_t descriptors = OpenDescriptors();
+  Status status;
+  {
+    const ScopedSystemFault failing(SystemCall::kRename, EIO, /*successes=*/1);
+    status = safetensors::SaveSharded(index, tensors_, kShardBytes);
+  }
+  EXPECT_THAT(status, StatusIs(StatusCode::kInternal, "rename"));
+  EXPECT_EQ(OpenDescriptors(), descriptors);
+  EXPECT_EQ(FileCount(), 3);
+  const std::string first_after = Read(first);
+  EXPECT_EQ(first_after == first_before, false);
+  EXPECT_EQ(Read(second) == second_before, true);
+  EXPECT_EQ(Read(index), index_before);
+  ENGINE_ASSERT_OK(safetensors::SaveSharded(index, tensors_, kShardBytes));
+  EXPECT_EQ(Read(first) == first_after, true);
 }
 
 TEST_F(SaveFaultsTest, ShortWritesAreContinued) {

@@ -276,7 +276,8 @@ TEST(GovernedAllocatorTest, ServesTheCallItIsGivenTo) {
     EXPECT_EQ(counts->allocations, 1);
     EXPECT_EQ(counts->last_bytes, 64u);
     EXPECT_EQ(counts->last_alignment, 64u);
-    EXPECT_EQ(ValuesOf(t), Floats(16, 0.0f));  // although the allocator's memory is not zero
+    EXPECT_EQ(counts->zeroed, 1);
+    EXPECT_EQ(ValuesOf(t), Floats(16, 0.0f));
     ENGINE_ASSERT_OK_AND_ASSIGN(Governed v, t.View({{0, 2}, {1, 3}}));
     ENGINE_ASSERT_OK(v.Set({0, 0}, 1, &allocator));
     EXPECT_EQ(counts->allocations, 2);
@@ -289,6 +290,7 @@ TEST(GovernedAllocatorTest, ServesTheCallItIsGivenTo) {
     ENGINE_ASSERT_OK(copy.mutable_data(&allocator));
     EXPECT_EQ(counts->allocations, 4);
     EXPECT_EQ(counts->deletions, 1);  // the clone that Materialize left
+    EXPECT_EQ(counts->zeroed, 1);     // no clone is filled before it is written
   }
   EXPECT_EQ(counts->deletions, 4);
 }

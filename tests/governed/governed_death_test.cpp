@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "governed/governed_tensor.h"
@@ -10,8 +11,10 @@
 #include "governed_test_util.h"
 #include "memory/allocator.h"
 #include "memory/buffer.h"
+#include "tensor/dtype.h"
 #include "tensor/tensor.h"
 #include "testing/death_test_style.h"
+#include "testing/tensors.h"
 
 namespace engine::governed {
 namespace {
@@ -66,7 +69,12 @@ class BadAllocator final : public memory::Allocator {
  public:
   explicit BadAllocator(tensor::Device device) : device_(device) {}
   core::StatusOr<memory::Buffer> Allocate(std::size_t bytes, std::size_t alignment) override {
-    return memory::DefaultCpuAllocator()->Allocate(bytes / 2, alignment);
+    ENGINE_ASSIGN_OR_RETURN(memory::Buffer whole,
+                            memory::DefaultCpuAllocator()->Allocate(bytes, alignment));
+    // AllocateZeroed writes what it asked for, before anybody can see that it is called less.
+    void* const data = whole.data();
+    return memory::Buffer(data, bytes / 2, device_,
+                          [owner = std::make_shared<memory::Buffer>(std::move(whole))](void*) {});
   }
   tensor::Device device() const override { return device_; }
 
@@ -78,7 +86,9 @@ TEST_F(GovernedDeathTest, Allocators) {
   BadAllocator cuda(tensor::Device::Cuda(0));
   EXPECT_DEATH(static_cast<void>(Governed::Alloc({2}, &cuda)), "the allocator serves cuda:0");
   BadAllocator small(tensor::Device::Cpu());
-  EXPECT_DEATH(static_cast<void>(Governed::Alloc({2}, &small)),
+  EXPECT_DEATH(static_cast<void>(Governed::Alloc({2}, &small)), "returned 4 bytes for 8");
+  const tensor::Tensor two = testing::Counting({2}, tensor::DataType::kFloat32);
+  EXPECT_DEATH(static_cast<void>(Governed::FromTensor(two, &small)),
                "returned 4 bytes, 8 were asked for");
 }
 

@@ -80,6 +80,14 @@ struct Snapshot {
   std::vector<T> values;
 };
 
+// Expects `operation` to fail on `tensor` and to change nothing.
+template <typename Operation>
+void ExpectFailure(GovernedTensor<float>& tensor, Failure failure, Operation operation) {
+  const Snapshot<float> before(tensor);
+  EXPECT_THAT(operation(tensor), FailsWith(failure));
+  EXPECT_TRUE(Snapshot<float>(tensor) == before) << "changed by a failed operation";
+}
+
 }  // namespace engine::governed
 
 #endif  // ENGINE_TESTS_GOVERNED_GOVERNED_TEST_UTIL_H_

@@ -8,63 +8,28 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "governed/governed_tensor.h"
 #include "governed_test_util.h"
+#include "model_family.h"
 #include "nested_values.h"
 #include "tensor/tensor.h"
 #include "testing/allocators.h"
 #include "testing/status_matchers.h"
-#include "testing/tensors.h"
 
 namespace engine::governed {
 namespace {
 
-using Governed = GovernedTensor<float>;
-using Outcome = std::optional<Failure>;  // none: success
-
-std::int64_t Product(const Dims& dims) {
-  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
-}
-
-Dims Canonical(const Dims& dims) {
-  Dims strides(dims.size());
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    strides[i] = Product(Dims(dims.begin() + static_cast<std::ptrdiff_t>(i) + 1, dims.end()));
-  }
-  return strides;
-}
-
-Dims ToDims(std::span<const std::int64_t> values) { return Dims(values.begin(), values.end()); }
-
-// One tensor of the family, and all that is expected of it.
-struct Member {
-  Governed tensor;
-  Nested values;
-  Dims dims;
-  Dims strides;
-  std::int64_t offset = 0;
-  int storage = 0;  // a number of its own for every storage
-};
-
-struct Loan {
-  tensor::Tensor tensor;
-  Nested values;
-  Dims strides;
-  int storage = 0;
-};
-
-class Family {
+// The operations, at random.
+class Family : public FamilyModel {
  public:
-  explicit Family(std::uint64_t seed) : random_(seed) { Alloc(); }
+  explicit Family(std::uint64_t seed) : FamilyModel(seed) { Alloc(); }
 
   void Step() {
     if (members_.empty() || Chance(30)) return Alloc();
@@ -94,79 +59,8 @@ class Family {
     }
   }
 
-  // Compares all of the family with the model.
-  void Check() const {
-    for (const Member& member : members_) CheckMember(member);
-    for (const Loan& loan : loans_) {
-      ASSERT_TRUE(Shows(static_cast<const float*>(loan.tensor.data()), loan.strides, loan.values));
-    }
-  }
-
-  const std::string& last() const { return last_; }
-  const std::map<std::string, std::int64_t>& outcomes() const { return outcomes_; }
-
  private:
-  static constexpr std::size_t kMostMembers = 8;
-  static constexpr std::size_t kMostLoans = 3;
-
-  // Uniform in [low, high].
-  std::int64_t Pick(std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
-  }
-  bool Chance(int one_in) { return Pick(1, one_in) == 1; }
-  float FreshValue() { return next_value_ += 1; }
   Member& subject() { return members_[static_cast<std::size_t>(subject_)]; }
-
-  std::int64_t Sharers(int storage) const {
-    return std::count_if(members_.begin(), members_.end(),
-                         [&](const Member& m) { return m.storage == storage; }) +
-           std::count_if(loans_.begin(), loans_.end(),
-                         [&](const Loan& l) { return l.storage == storage; });
-  }
-  bool IsCanonical(const Member& member) const { return member.strides == Canonical(member.dims); }
-
-  // That the operation came out as the contract says.
-  void Expect(const char* operation, const core::Status& status, Outcome expected) {
-    last_ = operation;
-    last_ += expected.has_value() ? ":" + std::string(to_string(*expected)) : ":ok";
-    ++outcomes_[last_];
-    if (expected.has_value()) {
-      ASSERT_THAT(status, FailsWith(*expected)) << operation;
-    } else {
-      ENGINE_ASSERT_OK(status) << operation;
-    }
-  }
-
-  void CheckMember(const Member& m) const {
-    const TensorDescriptor d = m.tensor.Descriptor();
-    const std::int64_t sharers = Sharers(m.storage);
-    ASSERT_EQ(ToDims(m.tensor.shape().dims()), m.dims);
-    ASSERT_EQ(ToDims(m.tensor.strides().values()), m.strides);  // invariant 3
-    ASSERT_EQ(m.tensor.offset(), m.offset);
-    ASSERT_EQ(m.tensor.size(), Product(m.dims));
-    ASSERT_EQ(m.tensor.storage_size(), storage_sizes_.at(m.storage));
-    ASSERT_EQ(m.tensor.refcount(), sharers);
-    ASSERT_GE(m.tensor.refcount(), 1);  // invariant 5
-    ASSERT_EQ(m.tensor.owns_storage(), sharers == 1);
-    ASSERT_EQ(m.tensor.is_contiguous(), IsCanonical(m));    // invariant 2
-    ASSERT_LT(m.tensor.offset(), m.tensor.storage_size());  // invariant 4
-    std::int64_t last = m.tensor.offset();
-    for (std::size_t i = 0; i < m.dims.size(); ++i) last += (m.dims[i] - 1) * m.strides[i];
-    ASSERT_LT(last, m.tensor.storage_size());  // invariant 1
-    ASSERT_EQ(d.is_contiguous != 0, IsCanonical(m));
-    ASSERT_EQ(d.owns_storage != 0, sharers == 1);
-    for (const Member& other : members_) {
-      ASSERT_EQ(d.data == other.tensor.Descriptor().data, m.storage == other.storage);
-    }
-    ASSERT_EQ(m.tensor.data(), static_cast<const float*>(d.data) + d.offset);
-    ASSERT_TRUE(Shows(m.tensor.data(), m.strides, m.values));
-  }
-
-  // Makes room for one member more.
-  void Crowd() {
-    if (members_.size() < kMostMembers) return;
-    members_.erase(members_.begin() + Pick(0, static_cast<std::int64_t>(members_.size()) - 1));
-  }
 
   Dims RandomDims() {
     Dims dims;
@@ -199,18 +93,6 @@ class Family {
   // Null, or one that has no memory: then what allocates must fail.
   memory::Allocator* RandomAllocator(testing::CountingAllocator& none) {
     return Chance(6) ? &none : nullptr;
-  }
-
-  int NewStorage(std::int64_t elements) {
-    const int storage = next_storage_++;
-    storage_sizes_[storage] = elements;
-    return storage;
-  }
-  // The model of a handle on fresh canonical storage.
-  void Settle(Member& member) {
-    member.strides = Canonical(member.dims);
-    member.offset = 0;
-    member.storage = NewStorage(Product(member.dims));
   }
 
   void Alloc() {
@@ -439,15 +321,7 @@ class Family {
     members_.push_back(std::move(member));
   }
 
-  std::mt19937_64 random_;
-  std::vector<Member> members_;
-  std::vector<Loan> loans_;
-  std::map<int, std::int64_t> storage_sizes_;
-  int next_storage_ = 0;
-  float next_value_ = 0;
-  std::int64_t subject_ = 0;
-  std::string last_;
-  std::map<std::string, std::int64_t> outcomes_;
+  std::int64_t subject_ = 0;  // the member that the present operation is about
 };
 
 // ThreadSanitizer has nothing to find here, and takes a minute for a million operations. GCC

@@ -1,6 +1,6 @@
 // What docs/guide shows is what the tests beside this file run. Clause: every C++ block of a guide is
 // a snippet of its test, in the same order, and every snippet is shown; every block of output, and in
-// tables every expression in the column "engine_tensor", stands in the test; links lead somewhere.
+// tables every expression in the column "engine_tensor", stands in the test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,11 +8,12 @@
 #include <cctype>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "markdown.h"
 
 namespace engine {
 namespace {
@@ -20,20 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using ::testing::HasSubstr;
-
-std::string ReadText(const fs::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::vector<std::string> LinesOf(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 // Joins lines without the indentation that all of them share.
 std::string Dedented(const std::vector<std::string>& lines) {
@@ -88,33 +75,12 @@ std::vector<std::string> SnippetsOf(const std::string& source) {
   return snippets;
 }
 
-// The text without its fenced blocks.
-std::string ProseOf(const std::string& markdown) {
-  std::string prose;
-  bool inside = false;
-  for (const std::string& line : LinesOf(markdown)) {
-    if (line.starts_with("```")) {
-      inside = !inside;
-    } else if (!inside) {
-      prose += line + "\n";
-    }
-  }
-  return prose;
-}
-
 std::string WithoutSpace(std::string_view text) {
   std::string kept;
   for (const char c : text) {
     if (std::isspace(static_cast<unsigned char>(c)) == 0) kept += c;
   }
   return kept;
-}
-
-std::vector<std::string> CellsOf(const std::string& row) {
-  std::vector<std::string> cells;
-  std::istringstream stream(row.substr(1));
-  for (std::string cell; std::getline(stream, cell, '|');) cells.push_back(cell);
-  return cells;
 }
 
 // The code in backticks within the columns of tables that are headed "engine_tensor".
@@ -134,11 +100,7 @@ std::vector<std::string> TableCodeOf(const std::string& markdown) {
       continue;
     }
     if (column >= cells.size()) continue;
-    std::istringstream stream(cells[column]);
-    bool inside = false;
-    for (std::string part; std::getline(stream, part, '`'); inside = !inside) {
-      if (inside) code.push_back(part);
-    }
+    for (std::string& part : InBackticks(cells[column])) code.push_back(std::move(part));
   }
   return code;
 }
@@ -186,16 +148,6 @@ TEST_P(GuideTextTest, CodeInTablesStandsInTheTest) {
   const std::string code = WithoutSpace(Code());
   for (const std::string& expression : TableCodeOf(Text())) {
     EXPECT_NE(code.find(WithoutSpace(expression)), std::string::npos) << expression;
-  }
-}
-
-TEST_P(GuideTextTest, LinksLeadSomewhere) {
-  const std::string text = ProseOf(Text());
-  for (std::size_t at = text.find("]("); at != std::string::npos; at = text.find("](", at + 1)) {
-    const std::size_t end = text.find_first_of(")#", at + 2);
-    const std::string target = text.substr(at + 2, end - at - 2);
-    if (target.empty() || target.find("://") != std::string::npos) continue;
-    EXPECT_TRUE(fs::exists(fs::path(ENGINE_GUIDE_TEXT) / target)) << target;
   }
 }
 

@@ -5,11 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <utility>
 #include <vector>
 
 #include "governed/governed_tensor.h"
 #include "memory/buffer.h"
+#include "memory/page_allocator.h"
+#include "memory/pmr_allocator.h"
 #include "tensor/ops.h"
 #include "testing/status_matchers.h"
 
@@ -79,6 +82,23 @@ TEST(OwnershipTest, Wrap) {
   EXPECT_EQ(tensor.data(), address);
   EXPECT_EQ(tensor.item<float>({2}), 3.0f);
 }
+
+Status Allocators() {
+  // [snippet]
+  std::pmr::monotonic_buffer_resource arena(1 << 16);
+  memory::PmrAllocator scratch(&arena);  // any std::pmr resource; arena must live longer
+  memory::PageAllocator weights({.huge_pages = true});  // each Buffer a mapping of its own
+  ENGINE_ASSIGN_OR_RETURN(Tensor small,
+                          Tensor::empty({2, 3}, DataType::kFloat32, Device::Cpu(), &scratch));
+  ENGINE_ASSIGN_OR_RETURN(Tensor large,
+                          ops::zeros({1024, 1024}, DataType::kFloat32, Device::Cpu(), &weights));
+  // [/snippet]
+  EXPECT_EQ(small.shape().numel(), 6);
+  EXPECT_EQ(large.item<float>({1023, 1023}), 0.0f);
+  return engine::core::OkStatus();
+}
+
+TEST(OwnershipTest, Allocators) { ENGINE_EXPECT_OK(Allocators()); }
 
 Status Views() {
   ENGINE_ASSIGN_OR_RETURN(const Tensor line, ops::arange(0, 24, 1, DataType::kInt32));

@@ -19,6 +19,27 @@ using engine::core::Status;
 using engine::tensor::DataType;
 using engine::tensor::Tensor;
 
+Status Handles() {
+  ENGINE_ASSIGN_OR_RETURN(const Tensor weights, ops::ones({64, 64}, DataType::kFloat32));
+  // [snippet]
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([weights, i] {  // a handle of its own
+      const auto rows = weights.slice(0, 16 * i, 16 * (i + 1));
+      if (rows.ok()) static_cast<void>(ops::fill(*rows, i));  // disjoint elements
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  // [/snippet]
+  for (std::int64_t row = 0; row < 64; ++row) {
+    const std::int64_t thread = row / 16;
+    EXPECT_EQ(weights.item<float>({row, 63}), static_cast<float>(thread));
+  }
+  return core::OkStatus();
+}
+
+TEST(ThreadingTest, Handles) { ENGINE_EXPECT_OK(Handles()); }
+
 // [snippet]
 // cast_into on `workers` threads. The bytes and the error are those of cast_into.
 Status ParallelCastInto(const Tensor& dst, const Tensor& src, int workers) {
@@ -53,26 +74,5 @@ TEST(ThreadingTest, ParallelCastInto) {
   ENGINE_ASSERT_OK_AND_ASSIGN(const Tensor dst, ops::zeros({500, 300}, DataType::kInt8));
   EXPECT_EQ(ParallelCastInto(dst, turned, 5), ops::cast_into(dst, turned));
 }
-
-Status Handles() {
-  ENGINE_ASSIGN_OR_RETURN(const Tensor weights, ops::ones({64, 64}, DataType::kFloat32));
-  // [snippet]
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([weights, i] {  // a handle of its own
-      const auto rows = weights.slice(0, 16 * i, 16 * (i + 1));
-      if (rows.ok()) static_cast<void>(ops::fill(*rows, i));  // disjoint elements
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  // [/snippet]
-  for (std::int64_t row = 0; row < 64; ++row) {
-    const std::int64_t thread = row / 16;
-    EXPECT_EQ(weights.item<float>({row, 63}), static_cast<float>(thread));
-  }
-  return core::OkStatus();
-}
-
-TEST(ThreadingTest, Handles) { ENGINE_EXPECT_OK(Handles()); }
 
 }  // namespace

@@ -192,6 +192,28 @@ TEST(AsMdspanTest, StridesThatDoNotMatter) {
   }
 }
 
+// [mdspan.layout.right.cons]: a strided mapping of a contiguous tensor converts to layout_right only
+// when every stride is the one that computes, those of axes of one element too.
+TEST(AsMdspanTest, ContiguousTensorsHaveRowMajorStrides) {
+  using Cube = fake::Mdspan<const std::int32_t, Dynamic3, fake::LayoutStride>;
+  const Tensor base = Counting({6}, DataType::kInt32);
+  for (const Shape& shape : {Shape{2, 1, 3}, Shape{1, 2, 3}, Shape{2, 3, 1}, Shape{1, 1, 6},
+                             Shape{1, 6, 1}, Shape{6, 1, 1}}) {
+    const Strides expected = tensor::RowMajorStrides(shape);
+    Strides given = expected;
+    for (int i = 0; i < 3; ++i) {
+      if (shape.dim(i) == 1) given[i] = 99;
+    }
+    ENGINE_ASSERT_OK_AND_ASSIGN(
+        const Tensor tensor,
+        Tensor::from_strided_buffer(base.buffer(), 0, shape, given, DataType::kInt32));
+    ENGINE_ASSERT_OK_AND_ASSIGN(const Cube cube, AsMdspan<Cube>(tensor));
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(cube.stride(static_cast<std::size_t>(i)), expected[i]) << fmt::format("{}", shape);
+    }
+  }
+}
+
 TEST(AsMdspanTest, RankZero) {
   using Scalar = fake::Mdspan<std::int32_t, fake::Extents<std::int64_t>, fake::LayoutStride>;
   using RightScalar = fake::Mdspan<std::int32_t, fake::Extents<std::int64_t>, fake::Right>;
@@ -258,6 +280,12 @@ TEST(AsMdspanTest, IndexTypes) {
   EXPECT_THAT(AsMdspan<Small>(large),
               StatusIs(core::StatusCode::kInvalidArgument, "exceeds the index type"));
   ENGINE_EXPECT_OK(AsMdspan<Small>(*large.slice(0, 0, 1)));
+  // The last element is number 200, but the stride of an axis that comes next would be 400.
+  const Tensor pair =
+      *Tensor::from_strided_buffer(large.buffer(), 0, {1, 2}, {7, 200}, DataType::kUInt8);
+  ENGINE_ASSERT_OK_AND_ASSIGN(const Small small, AsMdspan<Small>(pair));
+  EXPECT_EQ(small.stride(0), 1);
+  EXPECT_EQ(small.stride(1), 200);
 }
 
 #ifdef __cpp_lib_mdspan

@@ -18,6 +18,7 @@
 #include "memory/allocator.h"
 #include "memory/buffer.h"
 #include "memory/mapped_file.h"
+#include "memory/replacement_file.h"
 #include "tensor/dtype.h"
 #include "tensor/ops.h"
 #include "tensor/shape.h"
@@ -176,6 +177,27 @@ TEST_F(MappedFileHeapTest, CheckIntactKeepsItsCode) {
     return triggered;
   });
   EXPECT_GT(refused, 0);
+}
+
+// A writer may be called where nothing catches: only Create throws.
+TEST(ReplacementFileHeapTest, ErrorsKeepTheirCode) {
+  const std::string path = "a_file_with_a_name_that_does_not_fit_a_short_string";
+  ReplacementFile file("format", path);  // without Create, every system call is refused
+  const int refused = FailEachAllocationInTurn([&](int successes) {
+    Status append;
+    Status commit;
+    bool triggered = false;
+    {
+      const ScopedHeapFailure failure(successes);
+      append = file.Append("x", 1);
+      commit = file.Commit();
+      triggered = failure.triggered();
+    }
+    EXPECT_EQ(append.code(), StatusCode::kInternal) << successes;
+    EXPECT_EQ(commit.code(), StatusCode::kInternal) << successes;
+    return triggered;
+  });
+  EXPECT_GT(refused, 1);
 }
 
 #endif  // __cpp_exceptions

@@ -6,6 +6,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "test_files.h"
@@ -53,11 +56,19 @@ TEST(PageAllocatorTest, SizesAndAlignments) {
 // Every page of a mapping, and of what was mapped beside it for alignment, goes back.
 TEST(PageAllocatorTest, GivesEverythingBack) {
   PageAllocator allocator({.huge_pages = true});
+  // Not from statm: under an emulator that also counts what the emulator needs.
   const auto mapped_kilobytes = [] {
-    std::ifstream statm("/proc/self/statm");
-    std::size_t pages = 0;
-    statm >> pages;
-    return pages * PageBytes() / 1024;
+    std::ifstream maps("/proc/self/maps");
+    std::size_t bytes = 0;
+    for (std::string line; std::getline(maps, line);) {
+      std::istringstream range(line);
+      std::size_t first = 0;
+      std::size_t last = 0;
+      char dash = 0;
+      range >> std::hex >> first >> dash >> last;
+      bytes += last - first;
+    }
+    return bytes / 1024;
   };
   { ENGINE_ASSERT_OK(allocator.Allocate(1, 1)); }  // whatever the first call needs
   const std::size_t before = mapped_kilobytes();
@@ -80,6 +91,19 @@ TEST(PageAllocatorTest, FirstTouch) {
   PageAllocator now({.touch_now = true});
   ENGINE_ASSERT_OK_AND_ASSIGN(const Buffer touched, now.Allocate(kBytes, 64));
   EXPECT_EQ(ResidentPages(touched.data(), kBytes), kBytes / PageBytes());
+}
+
+// Zeros are what fresh pages hold: asking for them must not place the pages.
+TEST(PageAllocatorTest, ZeroedMemoryIsNotTouched) {
+  constexpr std::size_t kBytes = 64 * 4096;
+  PageAllocator later;
+  ENGINE_ASSERT_OK_AND_ASSIGN(const Buffer untouched, later.AllocateZeroed(kBytes, 64));
+  EXPECT_EQ(ResidentPages(untouched.data(), kBytes), 0U);
+  EXPECT_EQ(static_cast<const unsigned char*>(untouched.data())[kBytes / 2], 0);
+  PageAllocator now({.touch_now = true});
+  ENGINE_ASSERT_OK_AND_ASSIGN(const Buffer touched, now.AllocateZeroed(kBytes, 64));
+  EXPECT_EQ(ResidentPages(touched.data(), kBytes), kBytes / PageBytes());
+  EXPECT_THAT(now.AllocateZeroed(SIZE_MAX, 64), StatusIs(core::kOutOfMemory));
 }
 
 TEST(PageAllocatorTest, ZeroBytes) {

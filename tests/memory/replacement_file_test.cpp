@@ -158,6 +158,13 @@ TEST(ReplacementFileTest, MessagesNameFormatAndPath) {
               StatusIs(core::StatusCode::kInvalidArgument, "is a directory, expected a regular"));
 }
 
+// Before anything is written, as the folder would take the temporary file.
+TEST(ReplacementFileTest, AnEmptyPathIsRefusedAtOnce) {
+  const std::string path;
+  ReplacementFile file("format", path);
+  EXPECT_THAT(file.Create(), StatusIs(core::StatusCode::kNotFound, "format: ''"));
+}
+
 TEST(MemorySinkTest, AppendsFrontToBack) {
   char bytes[4] = {'.', '.', '.', '.'};
   MemorySink sink(bytes, 3);

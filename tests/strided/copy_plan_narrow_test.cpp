@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -90,27 +91,32 @@ TEST_P(CopyPlanNarrowTest, ChannelsOfPixels) {
 struct Matrix {
   std::int64_t rows;
   std::int64_t cols;
-  [[nodiscard]] std::int64_t size() const { return rows * cols; }
+  [[nodiscard]] constexpr std::int64_t size() const { return rows * cols; }
 };
-// Among them both sides of every limit: of the items that two vectors, and that a table of lookups,
-// can hold.
-constexpr Matrix kMatrices[] = {{2, 2}, {2, 3}, {2, 4}, {3, 3}, {4, 4},
-                                {5, 5}, {7, 9}, {8, 8}, {5, 13}};
+// Among them both sides of the longest pattern that is looked up.
+constexpr Matrix kMatrices[] = {{2, 2}, {2, 3}, {2, 4},  {3, 3},  {4, 4}, {5, 5},
+                                {7, 9}, {8, 8}, {5, 13}, {64, 2}, {43, 3}};
+static_assert(kMatrices[9].size() == kMaxPeriod && kMatrices[10].size() == kMaxPeriod + 1);
 
-// Lookups serve groups of as many matrices as a vector has lanes, from this many groups on.
-constexpr std::int64_t kFewestGroups = 8;
+// The fewest matrices that are looked up: kMinGroups times as many as make whole vectors. Items of
+// 1 and 8 bytes never are; any number will do.
+std::int64_t FewestLookedUp(const Matrix& matrix, std::int64_t item) {
+  if (item != 2 && item != 4) return kMinGroups;
+  const std::int64_t lanes = kVectorBytes / item;
+  return kMinGroups * (lanes / std::gcd(lanes, matrix.size()));
+}
 
-// How many matrices: around those numbers, and as many as no longer fit one table of offsets.
-std::vector<std::int64_t> MatrixCounts(const Matrix& matrix, std::int64_t lanes) {
-  const std::int64_t groups = kFewestGroups * lanes;
+// How many matrices: around that number, and as many as no longer fit one table of offsets.
+std::vector<std::int64_t> MatrixCounts(const Matrix& matrix, std::int64_t item) {
+  const std::int64_t lanes = kVectorBytes / item;
+  const std::int64_t fewest = FewestLookedUp(matrix, item);
   return {1,
-          2 * lanes - 1,
           2 * lanes,
           2 * lanes + 1,
-          groups - 1,
-          groups,
-          groups + 1,
-          groups + 9,
+          fewest - 1,
+          fewest,
+          fewest + 1,
+          fewest + 9,
           kMaxTabled / matrix.size(),
           kMaxTabled / matrix.size() + 1};
 }
@@ -118,9 +124,9 @@ std::vector<std::int64_t> MatrixCounts(const Matrix& matrix, std::int64_t lanes)
 TEST_P(CopyPlanNarrowTest, TransposedSmallMatrices) {
   const std::int64_t lanes = kVectorBytes / src_item();
   for (const Matrix& m : kMatrices) {
-    std::vector<std::int64_t> counts = MatrixCounts(m, lanes);
+    std::vector<std::int64_t> counts = MatrixCounts(m, src_item());
     // Remainders of a group, odd and even.
-    const std::int64_t grouped = std::max(kMaxTabled / m.size() + 1, kFewestGroups * lanes);
+    const std::int64_t grouped = std::max(kMaxTabled / m.size() + 1, FewestLookedUp(m, src_item()));
     for (std::int64_t more = 2; more <= lanes + 1; more += 3) counts.push_back(grouped + more);
     for (const std::int64_t count : counts) {
       ASSERT_EQ(Differs({count, m.rows, m.cols}, {m.size(), m.cols, 1}, {m.size(), 1, m.rows}), "");
@@ -131,7 +137,7 @@ TEST_P(CopyPlanNarrowTest, TransposedSmallMatrices) {
 // The source ends before its last row does, or its rows overlap, or reach into the next ones.
 TEST_P(CopyPlanNarrowTest, SmallMatricesOfRepeatedElements) {
   for (const Matrix& m : kMatrices) {
-    for (const std::int64_t count : MatrixCounts(m, kVectorBytes / src_item())) {
+    for (const std::int64_t count : MatrixCounts(m, src_item())) {
       const Shape shape = {count, m.rows, m.cols};
       const Strides dense = {m.size(), m.cols, 1};
       for (const Strides& src : {Strides{m.size(), 0, 1},
@@ -166,15 +172,14 @@ TEST_P(CopyPlanNarrowTest, TransposedSmallMatricesWithGaps) {
   }
 }
 
-// More rows than a block has; those of the last one are too few for lookups, or just enough.
+// More rows than a block has; those of the last one are too few for a group, or just enough.
 TEST_P(CopyPlanNarrowTest, BlocksOfTransposedSmallMatrices) {
-  const std::int64_t lanes = kVectorBytes / src_item();
   for (const Matrix& m : {Matrix{2, 2}, Matrix{2, 3}, Matrix{3, 3}}) {
-    const std::int64_t block =
-        converts() ? std::min(kScratchElements / m.size(), kMaxBlock) : kMaxBlock;
-    const std::int64_t groups = kFewestGroups * lanes;
-    for (const std::int64_t more : {std::int64_t{0}, std::int64_t{1}, 2 * lanes, groups - 1, groups,
-                                    groups + 1, groups + lanes}) {
+    const std::int64_t block = converts() ? std::min(kScratchElements / m.size(), kMaxBlock)
+                                          : kUnitBytes / dst_item() / m.size();
+    const std::int64_t group = FewestLookedUp(m, src_item()) / kMinGroups;
+    for (const std::int64_t more :
+         {std::int64_t{0}, std::int64_t{1}, group - 1, group, group + 1, 2 * group + 1}) {
       ASSERT_EQ(
           Differs({block + more, m.rows, m.cols}, {m.size(), m.cols, 1}, {m.size(), 1, m.rows}),
           "");

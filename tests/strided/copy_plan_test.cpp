@@ -111,15 +111,56 @@ INSTANTIATE_TEST_SUITE_P(Sources, CopyPlanPairTest,
                            return std::string(tensor::to_string(info.param));
                          });
 
-// P45: no element, no access; both addresses may be null.
+// P45: no element, no access; both addresses may be null, and no step is taken from them (UBSan).
 TEST(CopyPlanTest, AnEmptyShapeHasNoUnitsAndTakesNull) {
   for (const DataType src : {kFloat32, kInt8}) {
-    const CopyPlan plan = ContiguousPlan({3, 0, 2}, kInt8, src);
-    EXPECT_EQ(plan.num_units(), 0);
-    EXPECT_TRUE(plan.Run(nullptr, nullptr));
-    EXPECT_TRUE(plan.RunUnits(nullptr, nullptr, 0, 0));
-    ENGINE_EXPECT_OK(plan.FirstOffender(nullptr));
+    for (const Shape& shape : {Shape{3, 0, 2}, Shape{0}, Shape{3, 0}}) {
+      const CopyPlan plan = ContiguousPlan(shape, kInt8, src);
+      EXPECT_EQ(plan.num_units(), 0);
+      EXPECT_TRUE(plan.Run(nullptr, nullptr));
+      EXPECT_TRUE(plan.RunUnits(nullptr, nullptr, 0, 0));
+      ENGINE_EXPECT_OK(plan.FirstOffender(nullptr));
+      const Strides strides = tensor::RowMajorStrides(shape);
+      EXPECT_TRUE(CopyPlan::RunOnce(shape, kInt8, strides, src, strides, nullptr, nullptr));
+    }
   }
+}
+
+// The strides of axes of extent 1 mean nothing: too large for any step, in elements or in bytes,
+// they are not multiplied or added (UBSan).
+TEST(CopyPlanTest, StridesOfAxesOfExtentOneMayBeAnything) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+  const std::array<float, 4> src = {1, 2, 300, 4};
+  struct Layout {
+    Shape shape;
+    Strides strides;
+  };
+  for (const std::int64_t stride : {kMax, kMax / 4 + 1, kMin}) {
+    for (const auto& [shape, strides] :
+         {Layout{{4, 1}, {1, stride}}, {{1, 4}, {stride, 1}}, {{2, 1, 2}, {2, stride, 1}}}) {
+      SCOPED_TRACE(fmt::format("{} {}", shape, strides));
+      std::array<float, 4> copy{};
+      EXPECT_TRUE(
+          CopyPlan::RunOnce(shape, kFloat32, strides, kFloat32, strides, copy.data(), src.data()));
+      EXPECT_EQ(copy, src);
+      std::array<double, 4> wide{};
+      const CopyPlan widens = CopyPlan::Make(shape, kFloat64, strides, kFloat32, strides);
+      EXPECT_TRUE(widens.Run(wide.data(), src.data()));
+      EXPECT_EQ(wide, (std::array<double, 4>{1, 2, 300, 4}));
+      std::array<std::int8_t, 4> narrow{};
+      const CopyPlan narrows = CopyPlan::Make(shape, kInt8, strides, kFloat32, strides);
+      EXPECT_FALSE(narrows.Run(narrow.data(), src.data()));
+      EXPECT_THAT(narrows.FirstOffender(src.data()),
+                  StatusIs(core::StatusCode::kInvalidArgument, "(element 2)"));
+      ENGINE_EXPECT_OK(widens.FirstOffender(src.data()));
+    }
+  }
+  // One element, whatever the strides.
+  float one = 0;
+  EXPECT_TRUE(
+      CopyPlan::RunOnce({1, 1}, kFloat32, {kMin, kMax}, kFloat32, {kMax, kMin}, &one, src.data()));
+  EXPECT_EQ(one, 1);
 }
 
 TEST(CopyPlanTest, UnitsShareOutTheWork) {

@@ -306,6 +306,15 @@ TEST(LargeLayoutTest, PlansForAbsurdLayoutsCanBeMade) {
                            {1, kMax, kMax / 3})
                 .num_units(),
             0);
+  // Patterns that repeat, whose rows, or items, are too far apart to count.
+  const DataType word = DataType::kInt32;
+  for (const Strides& far : {Strides{kMax / 4, 1, 3},
+                             {kMax, kMax, kMax},
+                             {9, kMax / 2, 1},
+                             {9, -kMax, kMax},
+                             {9, -kMax / 2, -kMax}}) {
+    EXPECT_GT(CopyPlan::Make({1000, 3, 3}, word, {9, 3, 1}, word, far).num_units(), 0);
+  }
 }
 
 // FNV-1a over the results of a mixed workload: the same constant for every target and machine.

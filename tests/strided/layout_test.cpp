@@ -190,6 +190,12 @@ TEST(ForEachRowTest, RankOneIsOneRow) {
   EXPECT_EQ(RowsOf({5}, {2}, {7}), (std::vector<Row>{{0, 0, 2, 7, 5, 0}}));
 }
 
+// Nothing is to be stepped over, and the stride may be too large to.
+TEST(ForEachRowTest, RowsOfOneElementHaveNoStride) {
+  EXPECT_EQ(RowsOf({2, 1}, {3, kMax}, {1, -kMax}),
+            (std::vector<Row>{{0, 0, 0, 0, 1, 0}, {3, 1, 0, 0, 1, 1}}));
+}
+
 TEST(ForEachRowTest, AnEmptyShapeHasNoRows) {
   EXPECT_TRUE(RowsOf({0}, {1}, {1}).empty());
   EXPECT_TRUE(RowsOf({0, 3}, {3, 1}, {3, 1}).empty());

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "testing/death_test_style.h"
+
 namespace engine::tensor {
 namespace {
 
@@ -54,6 +56,18 @@ TEST(ElementFillTest, ScalarsAndNothing) {
   FillWithElement({}, {}, DataType::kFloat64, &scalar, &value);
   EXPECT_EQ(scalar, 2.5);
   FillWithElement({0, 3}, {3, 1}, DataType::kFloat64, nullptr, &value);  // P45
+}
+
+class ElementFillDeathTest : public ::testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, testing::kDeathTestStyle); }
+};
+
+TEST_F(ElementFillDeathTest, RanksThatDiffer) {
+  std::vector<std::int16_t> memory(6);
+  const std::int16_t value = 7;
+  EXPECT_DEATH(FillWithElement({2, 3}, {1}, DataType::kInt16, memory.data(), &value),
+               "differ in rank");
 }
 
 }  // namespace

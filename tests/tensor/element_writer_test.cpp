@@ -100,5 +100,15 @@ TEST_F(ElementWriterDeathTest, Undefined) {
   EXPECT_DEATH(static_cast<void>(writer.Append(Tensor())), "the tensor is undefined");
 }
 
+TEST_F(ElementWriterDeathTest, NotOnTheCpu) {
+  RecordingSink sink;
+  ElementWriter writer(sink);
+  std::int32_t element = 0;
+  const auto storage = testing::BorrowStorage(&element, sizeof(element), false, Device::Cuda(0));
+  const auto remote = Tensor::from_buffer(storage, 0, {1}, DataType::kInt32);
+  EXPECT_DEATH(static_cast<void>(writer.Append(*remote)),
+               "ElementWriter: the tensor is on cuda:0, expected cpu");
+}
+
 }  // namespace
 }  // namespace engine::tensor

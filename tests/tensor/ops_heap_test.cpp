@@ -1,9 +1,7 @@
 // Factories, fills and comparison when operator new fails.
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <vector>
 
@@ -19,26 +17,10 @@
 namespace engine::tensor::ops {
 namespace {
 
+using testing::MallocAllocator;
 using testing::PoisonedTensor;
 using enum DataType;
 using enum absl::StatusCode;  // clang 14 takes no alias here
-
-// Storage without operator new, so that a failure hits the operation and not the allocator.
-class MallocAllocator final : public memory::Allocator {
- public:
-  core::StatusOr<memory::Buffer> Allocate(std::size_t bytes, std::size_t /*alignment*/) override {
-    ++allocations;
-    void* const data = bytes == 0 ? nullptr : std::malloc(bytes);
-    return memory::Buffer(data, bytes, device(), [this](void* storage) {
-      ++deletions;
-      std::free(storage);
-    });
-  }
-  [[nodiscard]] Device device() const override { return Device::Cpu(); }
-
-  int allocations = 0;
-  int deletions = 0;
-};
 
 core::StatusCode CodeOf(const core::Status& status) { return status.code(); }
 template <typename T>

@@ -184,7 +184,7 @@ TEST(ShapeFromDimsTest, RankAboveEight) {
               StatusIs(core::StatusCode::kInvalidArgument, "rank 1000 is above 8"));
 }
 
-// P30: extents of 1, and any extent of an empty shape, put no condition on their stride.
+// ShrinkTo: axes become shorter in place, and numel() follows.
 TEST(ShapeShrinkTest, KeepsTheCount) {
   Shape shape = {4, 5, 6};
   shape.ShrinkTo(std::vector<std::int64_t>{4, 2, 1});
@@ -201,6 +201,7 @@ TEST(ShapeShrinkTest, KeepsTheCount) {
   EXPECT_EQ(scalar.numel(), 1);
 }
 
+// P30: extents of 1, and any extent of an empty shape, put no condition on their stride.
 TEST(IsContiguousTest, SizeOneAndSizeZeroAxes) {
   EXPECT_TRUE(IsContiguous(Shape{1}, Strides{3}));
   EXPECT_TRUE(IsContiguous(Shape{1, 3, 1, 4, 1}, Strides{0, 4, 0, 1, 0}));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tensor/half.h"
+#include "tensor/ops.h"
 #include "tensor/tensor.h"
 #include "tensor_test_support.h"
 #include "testing/death_test_style.h"
@@ -150,12 +151,18 @@ TEST_F(TensorDeathTest, AllocatorReturnsTooLittle) {
   LyingAllocator allocator(Device::Cpu(), Device::Cpu(), 7);
   EXPECT_DEATH(static_cast<void>(Tensor::empty({2}, DataType::kFloat32, Device::Cpu(), &allocator)),
                "empty: the allocator returned 7 bytes, 8 were asked for");
+  // Before the zeros go beyond the end.
+  EXPECT_DEATH(static_cast<void>(ops::zeros({2}, DataType::kFloat32, Device::Cpu(), &allocator)),
+               "AllocateZeroed: Allocate returned 7 bytes for 8");
 }
 
 TEST_F(TensorDeathTest, AllocatorReturnsMemoryOfAnotherDevice) {
   LyingAllocator allocator(Device::Cpu(), Device::Cuda(0), 8);
   EXPECT_DEATH(static_cast<void>(Tensor::empty({2}, DataType::kFloat32, Device::Cpu(), &allocator)),
                "empty: the allocator for cpu returned a buffer on device cuda:0");
+  // Before the zeros go to an address that is none of the host's.
+  EXPECT_DEATH(static_cast<void>(ops::zeros({2}, DataType::kFloat32, Device::Cpu(), &allocator)),
+               "AllocateZeroed: Allocate returned a buffer on cuda:0");
 }
 
 }  // namespace

@@ -179,7 +179,6 @@ TEST(TensorFromBufferTest, NoElementsAtTheEnd) {
   EXPECT_THAT(Tensor::from_buffer(nothing, 1, {0}, DataType::kFloat32), StatusIs(kInvalid));
 }
 
-// P74: less payload than the shape says, through both front doors.
 // A self-overlapping layout reaches few bytes, yet nbytes() must be countable.
 TEST(TensorFromStridedBufferTest, ElementsWhoseBytesOverflow) {
   const Shape shape = {234, 234, 234, 234, 234, 234, 234, 234};
@@ -191,6 +190,7 @@ TEST(TensorFromStridedBufferTest, ElementsWhoseBytesOverflow) {
               IsOk());
 }
 
+// P74: less payload than the shape says, through both front doors.
 TEST(TensorFromBufferTest, PayloadTooSmall) {
   const std::shared_ptr<memory::Buffer> buffer = MakeBuffer(16);
   EXPECT_THAT(Tensor::from_buffer(buffer, 0, {3, 100}, DataType::kInt64),

@@ -4,17 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <utility>
 
 #include "tensor/tensor.h"
 #include "tensor_test_support.h"
+#include "testing/allocators.h"
 #include "testing/status_matchers.h"
 
 namespace engine::tensor {
 namespace {
 
 using ::engine::testing::HeapAllocationsOnThisThread;
+using ::engine::testing::MallocAllocator;
 using ::engine::testing::ScopedHeapFailure;
 
 // How many allocations `operation` makes; its result is destroyed inside.
@@ -52,22 +53,6 @@ TEST(TensorHeapTest, HandlesAndViewsDoNotAllocate) {
             0);
   EXPECT_GT(AllocationsOf([&] { return Iota({2}); }), 0);  // the counter works
 }
-
-// Storage without operator new, so that the control block is the first thing to ask it.
-class MallocAllocator final : public memory::Allocator {
- public:
-  core::StatusOr<memory::Buffer> Allocate(std::size_t bytes, std::size_t) override {
-    ++allocations;
-    return memory::Buffer(std::malloc(bytes), bytes, device(), [this](void* data) {
-      ++deletions;
-      std::free(data);
-    });
-  }
-  Device device() const override { return Device::Cpu(); }
-
-  int allocations = 0;
-  int deletions = 0;
-};
 
 TEST(TensorHeapTest, ControlBlockThatCannotBeAllocatedIsOutOfMemory) {
   MallocAllocator allocator;

@@ -285,6 +285,15 @@ TEST_F(RedzoneAllocatorDeathTest, FreedBytesAreMarked) {
 }
 #endif
 
+TEST_F(RedzoneAllocatorDeathTest, NoMemoryForItsBooks) {
+  EXPECT_DEATH(
+      {
+        const ScopedHeapFailure failure;
+        const RedzoneAllocator allocator;
+      },
+      "RedzoneAllocator: no memory for its books");
+}
+
 TEST_F(RedzoneAllocatorDeathTest, AlignmentThatIsNoPowerOfTwo) {
   RedzoneAllocator allocator;
   EXPECT_DEATH(static_cast<void>(allocator.Allocate(1, 3)), "alignment 3 is not a power of two");

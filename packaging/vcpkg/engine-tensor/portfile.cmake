@@ -9,6 +9,7 @@ vcpkg_cmake_configure(
           -DENGINE_INSTALL=ON)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(PACKAGE_NAME engine_tensor CONFIG_PATH lib/cmake/engine_tensor)
+vcpkg_fixup_pkgconfig()
 
-file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include")
+file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share")
 vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")

@@ -4,9 +4,12 @@
 #define ENGINE_INTEROP_INTERNAL_SAFETENSORS_JSON_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/status.h"
 
@@ -39,6 +42,46 @@ class SpacedIterator {
 
  private:
   const char* position_;
+};
+
+// A piece of a JsonPool. Texts are shorter than 4 GiB.
+struct Piece {
+  std::uint32_t begin = 0;
+  std::uint32_t size = 0;
+};
+
+// What a parser keeps while it reads: decoded texts, and the keys of the objects that are open, so
+// that one which appears twice shows.
+//   Throws   std::bad_alloc, where something is added.
+class JsonPool {
+ public:
+  // For a text of that size: decoding never makes it longer.
+  explicit JsonPool(std::size_t text_bytes) { pool_.reserve(text_bytes); }
+
+  Piece Keep(std::string_view text) {
+    const Piece piece{static_cast<std::uint32_t>(pool_.size()),
+                      static_cast<std::uint32_t>(text.size())};
+    pool_ += text;
+    return piece;
+  }
+  // Valid until the next text is kept.
+  [[nodiscard]] std::string_view TextOf(Piece piece) const {
+    return std::string_view(pool_).substr(piece.begin, piece.size);
+  }
+
+  void OpenObject() { first_key_.push_back(static_cast<std::uint32_t>(keys_.size())); }
+  void AddKey(std::string_view text) { keys_.push_back(Keep(text)); }
+  // Of an open object that has one.
+  [[nodiscard]] Piece LastKey() const { return keys_.back(); }
+  // Drops the keys of the innermost open object, unless one of them appears twice: that is returned.
+  [[nodiscard]] std::optional<Piece> CloseObject();
+  // When all objects are closed: gives back the memory that keys took.
+  void ReleaseKeys() { keys_ = std::vector<Piece>(); }  // `= {}` would keep it
+
+ private:
+  std::string pool_;
+  std::vector<Piece> keys_;               // of all open objects
+  std::vector<std::uint32_t> first_key_;  // of each open object, in keys_
 };
 
 // Rejects what no JSON parser needs to see: text that is not an object, malformed UTF-8, and controls

@@ -335,6 +335,22 @@ CastRows SelectCast(tensor::DataType dst) {
 #endif
 }
 
+// SelectCast of the one of `Sources` that `src` stands for; null when it is none of them.
+template <typename... Sources>
+CastRows SelectCastFrom(tensor::DataType src, tensor::DataType dst) {
+  return VisitDType(
+      src,
+      [dst](auto tag) -> CastRows {
+        using Src = typename decltype(tag)::type;
+        if constexpr ((std::is_same_v<Src, Sources> || ...)) {
+          return SelectCast<Src>(dst);
+        } else {
+          return nullptr;
+        }
+      },
+      [](tensor::DataType) -> CastRows { return nullptr; });
+}
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace engine::strided

@@ -11,12 +11,12 @@
 
 #include <hwy/highway.h>
 
+#if HWY_TARGET == HWY_AVX3
+
 HWY_BEFORE_NAMESPACE();
 namespace engine::strided {
 namespace HWY_NAMESPACE {
 namespace {
-
-#if HWY_TARGET == HWY_AVX3
 
 // v's lanes by index, where the mask is set; elsewhere `rest`. Highway 1.0 has no masked lookup.
 HWY_INLINE __m512i MaskedLookup(uint16_t /*item*/, __m512i rest, uint64_t mask, __m512i index,
@@ -125,11 +125,11 @@ class PeriodicRows {
   alignas(64) T index_[kMaxLookups][kLanes];
 };
 
-#endif  // HWY_TARGET == HWY_AVX3
-
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace engine::strided
 HWY_AFTER_NAMESPACE();
+
+#endif  // HWY_TARGET == HWY_AVX3
 
 #endif  // per-target include guard

@@ -32,6 +32,9 @@ enum class Regime : std::uint8_t {
 
 [[nodiscard]] Regime RegimeOf(std::int64_t total_bytes);
 
+// Bytes of destination per unit of contiguous work: large against the cost of a call, small enough
+// to share.
+inline constexpr std::int64_t kUnitBytes = std::int64_t{1} << 18;
 // Tables of offsets on the stack hold this many rows or columns; blocks are smaller by what a last
 // block may take over from its successor (kMinBlock - 1).
 inline constexpr std::int64_t kMaxTableEntries = 2048;
