@@ -74,7 +74,7 @@ core::StatusOr<TensorMessage::DataType> ToMessageDataType(EngineDataType dtype) 
   return core::UnimplementedError("TensorMessage: dtype {} is reserved", dtype);
 }
 
-core::Status TensorMessage::SetLayout(const Tensor& tensor) {
+core::Status TensorMessage::SetLayout(const Tensor& tensor, const tensor::Strides& strides) {
   const tensor::Shape& shape = tensor.shape();
   if (shape.rank() == 0) {
     return core::InvalidArgumentError("FromTensor: rank 0, expected 1 to {} (unsqueeze it)",
@@ -94,7 +94,7 @@ core::Status TensorMessage::SetLayout(const Tensor& tensor) {
                                         extent, i);
     }
     const bool matters = num_elements_ > 0 && extent > 1;
-    const auto stride = matters ? static_cast<std::uint64_t>(tensor.strides()[i]) : row_major;
+    const auto stride = matters ? static_cast<std::uint64_t>(strides[i]) : row_major;
     if (matters && stride > kMaxWord) {
       return core::InvalidArgumentError("FromTensor: stride {} of axis {} is above 2^32 - 1",
                                         stride, i);
@@ -158,15 +158,17 @@ core::StatusOr<TensorMessage> TensorMessage::FromTensor(const Tensor& tensor, Pa
   if (!tensor.device().is_cpu()) {
     return core::UnimplementedError("FromTensor: no backend for device {}", tensor.device());
   }
-  Tensor source = tensor;
   const bool pack = packing == Packing::kPack && !tensor.is_contiguous();
+  TensorMessage message;
+  // First: what no message can describe is not worth a copy.
+  ENGINE_RETURN_IF_ERROR(
+      message.SetLayout(tensor, pack ? tensor::RowMajorStrides(tensor.shape()) : tensor.strides()));
+  Tensor source = tensor;
   if (pack) {
     ENGINE_ASSIGN_OR_RETURN(
         source, Tensor::empty(tensor.shape(), tensor.dtype(), tensor::Device::Cpu(), allocator));
     ENGINE_RETURN_IF_ERROR(tensor::ops::copy(source, tensor));
   }
-  TensorMessage message;
-  ENGINE_RETURN_IF_ERROR(message.SetLayout(source));
   if (source.numel() == 0) return message;
   const std::uint64_t bytes = ReachedBytes(source.shape(), source.strides(), source.dtype());
   if (source.nbytes() > bytes) {

@@ -367,10 +367,11 @@ class TensorMessage final : private TensorStruct {
   // Decodes; `storage` (null: borrowed) is the Buffer of exactly these bytes.
   [[nodiscard]] core::Status DecodeFrom(std::span<const std::uint8_t> bytes,
                                         std::shared_ptr<memory::Buffer> storage);
-  // Stores dtype and layout of a tensor.
+  // Stores dtype and shape of a tensor, and the strides that its elements are sent with.
   //   Errors   Unimplemented: a reserved dtype. InvalidArgument: rank 0, an extent or stride that
   //            the message cannot hold.
-  [[nodiscard]] core::Status SetLayout(const tensor::Tensor& tensor);
+  [[nodiscard]] core::Status SetLayout(const tensor::Tensor& tensor,
+                                       const tensor::Strides& strides);
   // ToTensor without noting that the storage has been handed out.
   [[nodiscard]] core::StatusOr<tensor::Tensor> View() const;
 

@@ -318,6 +318,18 @@ TEST(FromTensorTest, WhatTheMessageCannotHold) {
   EXPECT_THAT(TensorMessage::FromTensor(remote), StatusIs(StatusCode::kUnimplemented, "cuda"));
 }
 
+// What the message cannot hold is refused before a copy of it is made: the elements do not exist.
+TEST(FromTensorTest, ExtentsBeyond32BitsAreNotPacked) {
+  testing::CountingAllocator allocator;
+  static std::byte anchor[1];
+  const auto storage = testing::BorrowStorage(anchor, std::size_t{1} << 33);
+  const Tensor wide = *Tensor::from_strided_buffer(storage, 0, Shape{std::int64_t{1} << 32},
+                                                   Strides{2}, DataType::kUInt8);
+  EXPECT_THAT(TensorMessage::FromTensor(wide, Packing::kPack, &allocator),
+              StatusIs(StatusCode::kInvalidArgument, "extent 4294967296 of axis 0"));
+  EXPECT_EQ(allocator.counts()->allocations, 0);
+}
+
 // Strides of 2^32 and above need memory that is never touched: its addresses suffice.
 TEST(FromTensorTest, StridesBeyond32Bits) {
   static std::byte anchor[1];
