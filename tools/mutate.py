@@ -144,7 +144,10 @@ class Tree:
         command = ["ctest", "--test-dir", self.build, "-j", self.jobs, "-R", MODULES[module],
                    "-E", "UnderValgrind", "-LE", "^(exhaustive|large)$", "--stop-on-failure",
                    "--timeout", str(self.timeout)]
-        run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        # Many tests bring a longer time limit of their own, which overrides ctest's.
+        run = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (self.timeout, self.timeout)))
         if run.returncode == 0:
             return None
         found = re.search(r"Test +#\d+: (\S+) .*\*\*\*(\S+)", run.stdout)
@@ -209,7 +212,7 @@ def run(tree, sites, wanted, source):
             break
         file = tree.root / path
         original = file.read_text()
-        what = describe(source, path, begin, end, replacement, kind)
+        what = describe(tree.root, path, begin, end, replacement, kind)
         try:
             file.write_text(original[:begin] + replacement + original[end:])
             if tree.compile(module).returncode != 0:
