@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/text.h"
+
 namespace engine::core::internal {
 namespace {
 
@@ -38,7 +40,7 @@ Status MakeErrnoError(int error, fmt::string_view format, fmt::format_args args)
   if (code == kOutOfMemory) return OutOfMemoryError();
   // Joined by the maker that cannot throw.
   const Status what = MakeError(code, format, args);
-  const std::string_view text(what.message().data(), what.message().size());
+  const Escaped text{std::string_view(what.message().data(), what.message().size())};
   char buffer[128] = "";
   const char* const reason = ErrorText(strerror_r(error, buffer, sizeof(buffer)), buffer);
   return MakeError(code, "{}: {}", fmt::make_format_args(text, reason));

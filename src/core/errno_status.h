@@ -14,7 +14,7 @@ namespace internal {
 }  // namespace internal
 
 // The error of a system call that failed with `error` (a value of errno): the text, followed by
-// ": " and the system's description.
+// ": " and the system's description. The text is escaped (core/text.h): it carries foreign names.
 //
 //   if (fd < 0) return core::ErrnoError(errno, "open '{}'", path);
 //

@@ -1,6 +1,6 @@
 #include "core/text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 
@@ -75,21 +75,27 @@ std::string Quoted(std::string_view text) {
          shown.size() > kMaxQuotedBytes - 4) {
     shown.remove_suffix(1);
   }
-  const bool well_formed = FindInvalidUtf8(shown) == std::string_view::npos;
-  std::string quoted = "'";
-  std::size_t escaped = 0;  // bytes that remain of the character
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(shown[i]);
-    if (escaped == 0) escaped = ControlBytes(shown.substr(i));
-    if (escaped == 0 && byte >= 0x80 && !well_formed) escaped = 1;
-    if (escaped == 0) {
-      quoted += shown[i];
-    } else {
-      quoted += fmt::format("\\x{:02x}", byte);
-      --escaped;
-    }
-  }
-  return quoted + (shown.size() < text.size() ? "...'" : "'");
+  return fmt::format("'{}{}'", Escaped{shown}, shown.size() < text.size() ? "..." : "");
 }
 
 }  // namespace engine::core
+
+fmt::format_context::iterator fmt::formatter<engine::core::Escaped>::format(
+    engine::core::Escaped escaped, fmt::format_context& context) const {
+  const std::string_view text = escaped.text;
+  const bool well_formed = engine::core::FindInvalidUtf8(text) == std::string_view::npos;
+  auto out = context.out();
+  std::size_t remaining = 0;  // bytes to escape, of the character that one before began
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (remaining == 0) remaining = engine::core::ControlBytes(text.substr(i));
+    if (remaining == 0 && byte >= 0x80 && !well_formed) remaining = 1;
+    if (remaining == 0) {
+      *out++ = text[i];
+    } else {
+      out = fmt::format_to(out, "\\x{:02x}", byte);
+      --remaining;
+    }
+  }
+  return out;
+}

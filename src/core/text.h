@@ -3,6 +3,8 @@
 #ifndef ENGINE_CORE_TEXT_H_
 #define ENGINE_CORE_TEXT_H_
 
+#include <fmt/core.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -21,11 +23,24 @@ namespace engine::core {
 // else 0. Of well-formed UTF-8.
 [[nodiscard]] std::size_t ControlBytes(std::string_view text);
 
-// `text` in quotes as a message may carry it: shortened; malformed bytes, and those of characters
-// that a terminal would obey rather than show, as \xNN.
+// `text` as a message may carry it, for fmt: bytes of characters that a terminal would obey rather
+// than show as \xNN; all bytes above ASCII so, if any of them is malformed.
+struct Escaped {
+  std::string_view text;
+};
+
+// `text` in quotes as a message may carry it: shortened and escaped.
 //   Throws   std::bad_alloc; see core::WithoutBadAlloc.
 [[nodiscard]] std::string Quoted(std::string_view text);
 
 }  // namespace engine::core
+
+// Takes no format specs.
+template <>
+struct fmt::formatter<engine::core::Escaped> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  fmt::format_context::iterator format(engine::core::Escaped escaped,
+                                       fmt::format_context& context) const;
+};
 
 #endif  // ENGINE_CORE_TEXT_H_

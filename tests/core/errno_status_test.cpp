@@ -51,6 +51,15 @@ TEST(ErrnoErrorTest, BracesInTheTextStay) {
               StatusIs(StatusCode::kInternal, StrEq("open '{0}{': Input/output error")));
 }
 
+// The name of a file can be anything but '/' and zero.
+TEST(ErrnoErrorTest, ForeignNamesAreEscaped) {
+  EXPECT_THAT(
+      ErrnoError(EIO, "open '{}'", "a\x1B[2J\nb\xC3\xA9"),
+      StatusIs(StatusCode::kInternal, StrEq("open 'a\\x1b[2J\\x0ab\xC3\xA9': Input/output error")));
+  EXPECT_THAT(ErrnoError(EIO, "open '{}'", "\xFF\xC3\xA9"),
+              StatusIs(StatusCode::kInternal, StrEq("open '\\xff\\xc3\\xa9': Input/output error")));
+}
+
 #ifdef __cpp_exceptions
 
 // Whichever allocation fails, the code stays and nothing is thrown.
