@@ -1,6 +1,6 @@
 #include "core/status.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 

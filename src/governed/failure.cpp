@@ -2,7 +2,7 @@
 
 #include <absl/strings/cord.h>
 #include <absl/strings/string_view.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "interop/safetensors_sharded.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>

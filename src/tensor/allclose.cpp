@@ -1,5 +1,5 @@
 // Compiled with -ffp-contract=off: a fused atol + rtol * |b| would move the border of "close".
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <bit>
 #include <cmath>

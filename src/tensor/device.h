@@ -4,7 +4,7 @@
 #ifndef ENGINE_TENSOR_DEVICE_H_
 #define ENGINE_TENSOR_DEVICE_H_
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "core/check.h"
+#include "core/formatter.h"
 #include "core/status.h"
 
 namespace engine::tensor {
@@ -83,11 +84,9 @@ inline core::StatusOr<Device> Device::Parse(std::string_view spec) {
 
 // Prints "cpu" or "cuda"; takes string format specs.
 template <>
-struct fmt::formatter<engine::tensor::DeviceType> : fmt::formatter<fmt::string_view> {
-  template <typename FormatContext>
-  auto format(engine::tensor::DeviceType type, FormatContext& context) const {
-    return fmt::formatter<fmt::string_view>::format(
-        type == engine::tensor::DeviceType::kCPU ? "cpu" : "cuda", context);
+struct fmt::formatter<engine::tensor::DeviceType> : engine::core::TextFormatter {
+  auto format(engine::tensor::DeviceType type, fmt::format_context& context) const {
+    return Write(type == engine::tensor::DeviceType::kCPU ? "cpu" : "cuda", context);
   }
 };
 

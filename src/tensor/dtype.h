@@ -4,7 +4,7 @@
 #ifndef ENGINE_TENSOR_DTYPE_H_
 #define ENGINE_TENSOR_DTYPE_H_
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <concepts>
@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "core/check.h"
+#include "core/formatter.h"
 #include "core/status.h"
 
 namespace engine::tensor {
@@ -203,12 +204,9 @@ concept MappedElement = requires {
 
 // Prints the name; takes string format specs ("{:>10}").
 template <>
-struct fmt::formatter<engine::tensor::DataType> : fmt::formatter<fmt::string_view> {
-  template <typename FormatContext>
-  auto format(engine::tensor::DataType dtype, FormatContext& context) const {
-    const std::string_view name = engine::tensor::to_string(dtype);
-    return fmt::formatter<fmt::string_view>::format(fmt::string_view(name.data(), name.size()),
-                                                    context);
+struct fmt::formatter<engine::tensor::DataType> : engine::core::TextFormatter {
+  auto format(engine::tensor::DataType dtype, fmt::format_context& context) const {
+    return Write(engine::tensor::to_string(dtype), context);
   }
 };
 

@@ -13,13 +13,14 @@
 #ifndef ENGINE_TENSOR_HALF_H_
 #define ENGINE_TENSOR_HALF_H_
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <bit>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
+#include "core/formatter.h"
 #include "tensor/dtype.h"
 
 namespace engine::tensor {
@@ -216,18 +217,16 @@ class std::numeric_limits<engine::tensor::bfloat16>
 
 // Print the shortest form of the exact float value; take float's format specs.
 template <>
-struct fmt::formatter<engine::tensor::float16> : fmt::formatter<float> {
-  template <typename FormatContext>
-  auto format(engine::tensor::float16 value, FormatContext& context) const {
-    return fmt::formatter<float>::format(static_cast<float>(value), context);
+struct fmt::formatter<engine::tensor::float16> : engine::core::FloatFormatter {
+  auto format(engine::tensor::float16 value, fmt::format_context& context) const {
+    return Write(static_cast<float>(value), context);
   }
 };
 // As float16.
 template <>
-struct fmt::formatter<engine::tensor::bfloat16> : fmt::formatter<float> {
-  template <typename FormatContext>
-  auto format(engine::tensor::bfloat16 value, FormatContext& context) const {
-    return fmt::formatter<float>::format(static_cast<float>(value), context);
+struct fmt::formatter<engine::tensor::bfloat16> : engine::core::FloatFormatter {
+  auto format(engine::tensor::bfloat16 value, fmt::format_context& context) const {
+    return Write(static_cast<float>(value), context);
   }
 };
 

@@ -5,7 +5,7 @@
 #ifndef ENGINE_TENSOR_OSTREAM_H_
 #define ENGINE_TENSOR_OSTREAM_H_
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <ostream>
 
@@ -19,16 +19,16 @@ namespace engine::tensor {
 
 // Each prints what its fmt formatter does; a tensor what ops::to_string returns.
 inline std::ostream& operator<<(std::ostream& out, DataType dtype) {
-  return out << fmt::to_string(dtype);
+  return out << fmt::format("{}", dtype);
 }
 inline std::ostream& operator<<(std::ostream& out, const Device& device) {
-  return out << fmt::to_string(device);
+  return out << fmt::format("{}", device);
 }
 inline std::ostream& operator<<(std::ostream& out, const DimVector& dims) {
-  return out << fmt::to_string(dims);
+  return out << fmt::format("{}", dims);
 }
 inline std::ostream& operator<<(std::ostream& out, const Shape& shape) {
-  return out << fmt::to_string(shape);
+  return out << fmt::format("{}", shape);
 }
 inline std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
   return out << ops::to_string(tensor);

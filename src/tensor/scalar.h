@@ -3,7 +3,7 @@
 #ifndef ENGINE_TENSOR_SCALAR_H_
 #define ENGINE_TENSOR_SCALAR_H_
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <concepts>
 #include <cstddef>

@@ -5,7 +5,7 @@
 #ifndef ENGINE_TENSOR_SHAPE_H_
 #define ENGINE_TENSOR_SHAPE_H_
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

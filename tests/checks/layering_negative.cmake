@@ -9,7 +9,7 @@ set(table
 set(ENGINE_MODULES "core;base;left;right;top")
 set(ENGINE_MODULE_DEPS_core "")
 set(ENGINE_MODULE_HEADERS_core "core/status.h")
-set(ENGINE_MODULE_EXTERNAL_core "absl::status")
+set(ENGINE_MODULE_EXTERNAL_core "absl::status;fmt::fmt")
 set(ENGINE_MODULE_DEPS_base "core")
 set(ENGINE_MODULE_HEADERS_base "shared/shape.h")
 set(ENGINE_MODULE_DEPS_left "base")
@@ -31,12 +31,13 @@ function(write_tree root)
   file(WRITE "${root}/src/CMakeLists.txt" "")
   file(WRITE "${root}/src/testing/anything.h" "#include \"nowhere.h\"\n")
   # A system header may be called like a folder, as <memory> is.
-  file(WRITE "${root}/src/core/status.h" "#include <absl/status/status.h>\n#include <left>\n")
+  file(WRITE "${root}/src/core/status.h" "#include <absl/status/status.h>\n"
+                                           "#include <fmt/core.h>\n#include <left>\n")
   file(WRITE "${root}/src/shared/shape.h" "#include \"core/status.h\"\n")
   file(WRITE "${root}/src/left/left.h" "#include \"shared/shape.h\"\n")
   file(WRITE "${root}/src/left/internal/detail.h" "#include <sys/mman.h>\n")
   file(WRITE "${root}/src/left/internal/kernels-inl.h" "#include \"hwy/highway.h\"\n")
-  file(WRITE "${root}/src/left/left.cpp" "#include \"left/left.h\"\n"
+  file(WRITE "${root}/src/left/left.cpp" "#include \"left/left.h\"\n#include <fmt/format.h>\n"
                                          "#include <hwy/foreach_target.h>\n"
                                          "#  include \"left/internal/detail.h\"\n")
   file(WRITE "${root}/src/right/right.h" "#include \"shared/shape.h\"\n")
@@ -101,6 +102,8 @@ rejects(external_unknown src/left/left.cpp "#include <Eigen/Dense>" "Dense, an e
 rejects(platform_folder src/left/left.cpp "#include <linux/mman.h>" "mman.h, an external that left")
 rejects(highway_in_header src/left/internal/detail.h "#include <hwy/highway.h>"
         "detail.h: includes hwy/highway.h, but is neither a source nor -inl.h")
+rejects(slow_fmt_header src/shared/shape.h "#include <fmt/format.h>"
+        "shape.h: includes fmt/format.h, which is for sources")
 rejects(missing layers.cmake "set(ENGINE_MODULE_HEADERS_right \"right/right.h;right/gone.h\")"
         "right/gone.h: declared by right but missing")
 rejects(twice layers.cmake "set(ENGINE_MODULE_SOURCES_right \"left/left.cpp\")"
