@@ -60,7 +60,8 @@ core::StatusOr<File> File::Open(const std::string& path) {
     if (file.ok()) {
       file->mapped_ = std::move(mapped);
     } else if (!core::IsOutOfMemory(file.status())) {
-      return core::InvalidArgumentError("'{}': {}", path, std::string(file.status().message()));
+      return core::InvalidArgumentError("'{}': {}", core::Escaped{path},
+                                        std::string(file.status().message()));
     }
     return file;
   });

@@ -35,7 +35,8 @@ core::StatusOr<internal::Index> ReadIndex(const std::string& path) {
                               mapped.size_bytes());
   core::StatusOr<internal::Index> index = internal::ParseIndex(text);
   if (index.ok() || core::IsOutOfMemory(index.status())) return index;
-  return core::InvalidArgumentError("'{}': {}", path, std::string(index.status().message()));
+  return core::InvalidArgumentError("'{}': {}", core::Escaped{path},
+                                    std::string(index.status().message()));
 }
 
 core::Status NotFound(std::string_view name) {
@@ -151,8 +152,9 @@ core::StatusOr<ShardedFile> ShardedFile::Open(const std::string& index_path) {
     for (const Entry& entry : sharded.tensors_) {
       const Shard& shard = sharded.shards_[entry.shard];
       if (shard.file.Find(entry.name) == nullptr) {
-        return core::InvalidArgumentError("'{}': safetensors: tensor {} is not in {}", index_path,
-                                          Quoted(entry.name), Quoted(shard.name));
+        return core::InvalidArgumentError("'{}': safetensors: tensor {} is not in {}",
+                                          core::Escaped{index_path}, Quoted(entry.name),
+                                          Quoted(shard.name));
       }
     }
     return sharded;

@@ -11,6 +11,7 @@
 
 #include "core/check.h"
 #include "core/errno_status.h"
+#include "core/text.h"
 
 namespace engine::memory {
 namespace {
@@ -57,7 +58,8 @@ core::StatusOr<MappedFile> MappedFile::Open(std::string path) {
     return core::ErrnoError(errno, "MappedFile: fstat '{}'", file.path_);
   }
   if (!S_ISREG(info.st_mode)) {
-    return core::InvalidArgumentError("MappedFile: '{}' is {}, expected a regular file", file.path_,
+    return core::InvalidArgumentError("MappedFile: '{}' is {}, expected a regular file",
+                                      core::Escaped{file.path_},
                                       S_ISDIR(info.st_mode) ? "a directory" : "a special file");
   }
   file.size_bytes_ = static_cast<std::size_t>(info.st_size);
@@ -95,8 +97,8 @@ core::Status MappedFile::CheckIntact() const {
   const auto size_now = static_cast<std::uint64_t>(info.st_size);
   if (size_now != size_bytes_) {
     return core::FailedPreconditionError(
-        "MappedFile: '{}' had {} bytes when it was mapped and has {} now", path_, size_bytes_,
-        size_now);
+        "MappedFile: '{}' had {} bytes when it was mapped and has {} now", core::Escaped{path_},
+        size_bytes_, size_now);
   }
   return core::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/errno_status.h"
+#include "core/text.h"
 
 namespace engine::memory {
 namespace {
@@ -41,8 +42,8 @@ core::Status ReplacementFile::Failed(const char* call) {
 
 core::Status ReplacementFile::CheckNotFailed() const {
   if (!failed_) return core::OkStatus();
-  return core::InternalError("{}: '{}' cannot become '{}' after an error", format_, temporary_path_,
-                             path_);
+  return core::InternalError("{}: '{}' cannot become '{}' after an error", format_,
+                             core::Escaped{temporary_path_}, core::Escaped{path_});
 }
 
 core::Status ReplacementFile::Create() {
@@ -53,7 +54,8 @@ core::Status ReplacementFile::Create() {
   const bool replaces = stat(path_.c_str(), &replaced) == 0;
   // rename(2) would put a file in place of a device or socket.
   if (replaces && !S_ISREG(replaced.st_mode)) {
-    return core::InvalidArgumentError("{}: '{}' is {}, expected a regular file", format_, path_,
+    return core::InvalidArgumentError("{}: '{}' is {}, expected a regular file", format_,
+                                      core::Escaped{path_},
                                       S_ISDIR(replaced.st_mode) ? "a directory" : "a special file");
   }
   // The temporary name is short whatever this one is; rename(2) would refuse only after the data.

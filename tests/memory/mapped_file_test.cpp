@@ -149,6 +149,14 @@ TEST_F(MappedFileErrorTest, Directory) {
               "is a directory, expected a regular file");
 }
 
+// A terminal would obey the name.
+TEST_F(MappedFileErrorTest, NameThatIsNotShown) {
+  const std::string folder = folder_.Path("red\x1B[31m");
+  ASSERT_EQ(mkdir(folder.c_str(), 0700), 0);
+  ExpectError(folder, StatusCode::kInvalidArgument,
+              "red\\x1b[31m' is a directory, expected a regular file");
+}
+
 // Without a writer at the other end: a blocking open would hang here.
 TEST_F(MappedFileErrorTest, FifoDoesNotBlock) {
   const std::string path = folder_.Path("fifo");
