@@ -75,15 +75,21 @@ MEMORY_BYTES = 20 << 30
 NUMBER = re.compile(r"(?<![\w.'])(\d{1,4})(?![\w.'])")
 # Lines whose change would prove nothing: other build modes, compile-time checks, what says nothing
 # but a message, and switches over dtypes, which the compiler checks.
-SKIP = re.compile(r"^\s*#|static_assert|ENGINE_DCHECK|HWY_(BEFORE|AFTER)|template <|^\s*//|NOLINT")
+SKIP = re.compile(r"^\s*#|ENGINE_DCHECK|HWY_(BEFORE|AFTER)|template <|^\s*//|NOLINT")
 
 
 def code_mask(text):
-    """True for each character outside of comments and literals."""
+    """True for each character outside of comments, literals and static_asserts."""
     mask = bytearray(b"\1" * len(text))
     for match in re.finditer(
             r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', text, re.S):
         mask[match.start():match.end()] = bytes(match.end() - match.start())
+    for match in re.finditer(r"\bstatic_assert\(", text):
+        end, depth = match.end(), 1
+        while depth > 0:
+            depth += mask[end] * ((text[end] == "(") - (text[end] == ")"))
+            end += 1
+        mask[match.start():end] = bytes(end - match.start())
     return mask
 
 
@@ -143,7 +149,7 @@ class Tree:
         """None when all tests pass, otherwise the name of one that failed."""
         command = ["ctest", "--test-dir", self.build, "-j", self.jobs, "-R", MODULES[module],
                    "-E", "UnderValgrind", "-LE", "^(exhaustive|large)$", "--stop-on-failure",
-                   "--timeout", str(self.timeout)]
+                   "--timeout", str(2 * self.timeout)]
         # Many tests bring a longer time limit of their own, which overrides ctest's.
         run = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -162,7 +168,8 @@ def main():
                         help="only this folder of src (default: each)")
     parser.add_argument("--list", action="store_true", help="draw and print them, run nothing")
     parser.add_argument("--timeout", type=int, default=300,
-                        help="seconds after which a test counts as failed (default 300)")
+                        help="seconds of processor time after which a test counts as failed "
+                        "(default 300)")
     options = parser.parse_args()
     source = pathlib.Path(__file__).resolve().parent.parent
     jobs = int(os.environ.get("DEV_JOBS") or os.cpu_count())
