@@ -85,7 +85,8 @@ inline core::StatusOr<Device> Device::Parse(std::string_view spec) {
 // Prints "cpu" or "cuda"; takes string format specs.
 template <>
 struct fmt::formatter<engine::tensor::DeviceType> : engine::core::TextFormatter {
-  auto format(engine::tensor::DeviceType type, fmt::format_context& context) const {
+  template <typename FormatContext>
+  auto format(engine::tensor::DeviceType type, FormatContext& context) const {
     return Write(type == engine::tensor::DeviceType::kCPU ? "cpu" : "cuda", context);
   }
 };

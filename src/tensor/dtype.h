@@ -205,7 +205,8 @@ concept MappedElement = requires {
 // Prints the name; takes string format specs ("{:>10}").
 template <>
 struct fmt::formatter<engine::tensor::DataType> : engine::core::TextFormatter {
-  auto format(engine::tensor::DataType dtype, fmt::format_context& context) const {
+  template <typename FormatContext>
+  auto format(engine::tensor::DataType dtype, FormatContext& context) const {
     return Write(engine::tensor::to_string(dtype), context);
   }
 };

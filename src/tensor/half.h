@@ -218,14 +218,16 @@ class std::numeric_limits<engine::tensor::bfloat16>
 // Print the shortest form of the exact float value; take float's format specs.
 template <>
 struct fmt::formatter<engine::tensor::float16> : engine::core::FloatFormatter {
-  auto format(engine::tensor::float16 value, fmt::format_context& context) const {
+  template <typename FormatContext>
+  auto format(engine::tensor::float16 value, FormatContext& context) const {
     return Write(static_cast<float>(value), context);
   }
 };
 // As float16.
 template <>
 struct fmt::formatter<engine::tensor::bfloat16> : engine::core::FloatFormatter {
-  auto format(engine::tensor::bfloat16 value, fmt::format_context& context) const {
+  template <typename FormatContext>
+  auto format(engine::tensor::bfloat16 value, FormatContext& context) const {
     return Write(static_cast<float>(value), context);
   }
 };

@@ -8,7 +8,7 @@
 #   - Private headers are included by their own module only.
 #   - What else is included from a folder comes from the externals that the module declares or
 #     reaches, or from system_folders; public headers cannot use externals declared private.
-#   - Public headers include <fmt/core.h> at most: whoever includes <fmt/format.h> compiles it.
+#   - Of fmt, public headers include <fmt/core.h>: the others are slow to compile.
 #   - Highway's headers are for sources and -inl.h headers, which are compiled once per target.
 cmake_minimum_required(VERSION 3.24)
 cmake_path(ABSOLUTE_PATH SOURCE_ROOT)
@@ -88,7 +88,8 @@ macro(check_include file header)
            "${file}: includes ${header}, an external that ${module} does not declare for it")
     elseif(folder STREQUAL "hwy" AND NOT "${file}" MATCHES "\\.cpp$|-inl\\.h$")
       list(APPEND violations "${file}: includes ${header}, but is neither a source nor -inl.h")
-    elseif("${header}" STREQUAL "fmt/format.h" AND "${kind_${file}}" STREQUAL "HEADERS")
+    elseif(folder STREQUAL "fmt" AND NOT "${header}" STREQUAL "fmt/core.h"
+           AND "${kind_${file}}" STREQUAL "HEADERS")
       list(APPEND violations "${file}: includes ${header}, which is for sources")
     endif()
   elseif("${line}" MATCHES "include[ \t]*\"")

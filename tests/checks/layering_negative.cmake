@@ -102,8 +102,8 @@ rejects(external_unknown src/left/left.cpp "#include <Eigen/Dense>" "Dense, an e
 rejects(platform_folder src/left/left.cpp "#include <linux/mman.h>" "mman.h, an external that left")
 rejects(highway_in_header src/left/internal/detail.h "#include <hwy/highway.h>"
         "detail.h: includes hwy/highway.h, but is neither a source nor -inl.h")
-rejects(slow_fmt_header src/shared/shape.h "#include <fmt/format.h>"
-        "shape.h: includes fmt/format.h, which is for sources")
+rejects(slow_fmt_header src/shared/shape.h "#include <fmt/ranges.h>"
+        "shape.h: includes fmt/ranges.h, which is for sources")
 rejects(missing layers.cmake "set(ENGINE_MODULE_HEADERS_right \"right/right.h;right/gone.h\")"
         "right/gone.h: declared by right but missing")
 rejects(twice layers.cmake "set(ENGINE_MODULE_SOURCES_right \"left/left.cpp\")"

@@ -1,5 +1,6 @@
 #include "tensor/device.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -66,6 +67,8 @@ TEST(DeviceTest, FormatsTypeAndIndex) {
   EXPECT_EQ(fmt::format("{}", Device::Cpu()), "cpu");
   EXPECT_EQ(fmt::format("{} {}", DeviceType::kCPU, DeviceType::kCUDA), "cpu cuda");
   EXPECT_EQ(fmt::format("[{:>6}]", DeviceType::kCUDA), "[  cuda]");
+  EXPECT_EQ(fmt::to_string(DeviceType::kCPU), "cpu");
+  EXPECT_EQ(fmt::format(FMT_COMPILE("{} {}"), DeviceType::kCUDA, Device::Cuda(1)), "cuda cuda:1");
 }
 
 // Parse: "cpu", "cuda" and "cuda:N" only.

@@ -1,6 +1,8 @@
 #include "tensor/dtype.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "core/status.h"
 #include "tensor/half.h"
@@ -113,6 +116,15 @@ TEST(DataTypeTest, FormatsAsItsNameAndTakesStringSpecs) {
   EXPECT_EQ(fmt::format("[{:<6}]", DataType::kInt8), "[int8  ]");
   EXPECT_EQ(fmt::format("[{:*^8}]", DataType::kInt4), "[**int4**]");
   EXPECT_EQ(fmt::format("{:.5}", DataType::kFloat32), "float");
+}
+
+// Besides what <fmt/core.h> alone offers.
+TEST(DataTypeTest, FormatsWithTheRestOfFmt) {
+  EXPECT_EQ(fmt::to_string(DataType::kFloat32), "float32");
+  EXPECT_EQ(fmt::format(FMT_COMPILE("{:>6}"), DataType::kInt8), "  int8");
+  const std::vector<DataType> dtypes = {DataType::kFloat32, DataType::kInt8};
+  EXPECT_EQ(fmt::format("{}", dtypes), "[float32, int8]");
+  EXPECT_EQ(fmt::format("{}", fmt::join(dtypes, " ")), "float32 int8");
 }
 
 TEST(DataTypeTest, WorksInConstantExpressions) {

@@ -1,5 +1,6 @@
 #include "tensor/half.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -450,6 +451,8 @@ TEST(HalfFormatTest, TakesFloatSpecs) {
   EXPECT_EQ(fmt::format("{:*<6}", bfloat16(2.5f)), "2.5***");
   EXPECT_EQ(fmt::format("{:06.2f}", float16(1.5f)), "001.50");
   EXPECT_EQ(fmt::format("{:{}.{}f}", float16(1.5f), 7, 1), "    1.5");
+  EXPECT_EQ(fmt::to_string(pi), "3.140625");
+  EXPECT_EQ(fmt::format(FMT_COMPILE("{:.2f} {}"), pi, bfloat16(2.5f)), "3.14 2.5");
 }
 
 TYPED_TEST(HalfTest, EveryFiniteValueReadsBack) {
