@@ -1,6 +1,7 @@
 #include "interop/mdspan.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/checked_math.h"
 
@@ -11,13 +12,17 @@ core::StatusOr<tensor::Strides> UniqueStrides(const tensor::Tensor& tensor,
   const tensor::Shape& shape = tensor.shape();
   if (shape.numel() == 0) return RowMajorStrides(shape);
   tensor::Strides strides = tensor.strides();
+  // Inserted in order: std::sort of so few makes GCC 12 warn of elements that do not exist.
   std::array<int, tensor::kMaxRank> by_stride{};
   int count = 0;
   for (int i = 0; i < shape.rank(); ++i) {
-    if (shape.dim(i) > 1) by_stride[static_cast<std::size_t>(count++)] = i;
+    if (shape.dim(i) == 1) continue;
+    const auto end = by_stride.begin() + count++;
+    const auto at = std::upper_bound(by_stride.begin(), end, i,
+                                     [&](int a, int b) { return strides[a] < strides[b]; });
+    std::copy_backward(at, end, end + 1);
+    *at = i;
   }
-  std::sort(by_stride.begin(), by_stride.begin() + count,
-            [&](int a, int b) { return strides[a] < strides[b]; });
   // Each axis has to step over all that the axes below it reach. A tensor's window is within its
   // buffer, so that the products do not overflow while that holds.
   std::int64_t reached = 1;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -297,7 +298,7 @@ TEST(EncodeTest, OverlappingSpaceIsRefused) {
     ENGINE_EXPECT_OK(message.Encode(std::span(memory).subspan(at, 360)));
     EXPECT_TRUE(std::equal(before.begin() + 400, before.begin() + 500,
                            memory.begin() + static_cast<std::ptrdiff_t>(at) + 256));
-    memory = before;
+    std::copy(before.begin(), before.end(), memory.begin());
   }
 }
 
