@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include "core/checked_math.h"
 
@@ -12,22 +13,22 @@ core::StatusOr<tensor::Strides> UniqueStrides(const tensor::Tensor& tensor,
   const tensor::Shape& shape = tensor.shape();
   if (shape.numel() == 0) return RowMajorStrides(shape);
   tensor::Strides strides = tensor.strides();
-  // Inserted in order: std::sort of so few makes GCC 12 warn of elements that do not exist.
+  // An insertion sort: of the standard library's algorithms on so few elements GCC 12 and 14 warn.
   std::array<int, tensor::kMaxRank> by_stride{};
-  int count = 0;
+  std::size_t count = 0;
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape.dim(i) == 1) continue;
-    const auto end = by_stride.begin() + count++;
-    const auto at = std::upper_bound(by_stride.begin(), end, i,
-                                     [&](int a, int b) { return strides[a] < strides[b]; });
-    std::copy_backward(at, end, end + 1);
-    *at = i;
+    std::size_t at = count++;
+    for (; at > 0 && strides[i] < strides[by_stride[at - 1]]; --at) {
+      by_stride[at] = by_stride[at - 1];
+    }
+    by_stride[at] = i;
   }
   // Each axis has to step over all that the axes below it reach. A tensor's window is within its
   // buffer, so that the products do not overflow while that holds.
   std::int64_t reached = 1;
-  for (int k = 0; k < count; ++k) {
-    const int axis = by_stride[static_cast<std::size_t>(k)];
+  for (std::size_t k = 0; k < count; ++k) {
+    const int axis = by_stride[k];
     if (strides[axis] < reached) {
       return core::InvalidArgumentError(
           "view: shape {} with strides {}, which do not step over each other", shape, strides);
