@@ -26,7 +26,7 @@ namespace engine::core {
 // `text` as a message may carry it, for fmt: bytes of characters that a terminal would obey rather
 // than show as \xNN; all bytes above ASCII so, if any of them is malformed.
 struct Escaped {
-  std::string_view text;
+  std::string_view text;  // what is printed; not owned
 };
 
 // `text` in quotes as a message may carry it: shortened and escaped.
