@@ -85,6 +85,8 @@ def code_mask(text):
             r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', text, re.S):
         mask[match.start():match.end()] = bytes(match.end() - match.start())
     for match in re.finditer(r"\bstatic_assert\(", text):
+        if not mask[match.start()]:
+            continue  # named by a comment
         end, depth = match.end(), 1
         while depth > 0:
             depth += mask[end] * ((text[end] == "(") - (text[end] == ")"))
